@@ -1,0 +1,3 @@
+"""Predictive Markov models of animal behaviour across scales."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Arrays and their bookkeeping: gaps, sampling, randomness, intervals. Knows nothing of animals."""

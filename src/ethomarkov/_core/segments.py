@@ -1,0 +1,144 @@
+"""Gap-free runs of frames: the only source of windows and of lagged pairs.
+
+Rows of all individuals are stacked one after the other. Windows and pairs are made from the segments
+alone, so that nothing can cross a gap or pass from one animal to the next.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segments:
+    """Gap-free runs of rows, per individual.
+
+    Parameters
+    ----------
+    bounds
+        One row per run, ascending: first row, one past the last row, index of the individual.
+    offsets
+        Rows ``offsets[i]`` up to ``offsets[i + 1]`` belong to individual ``i``.
+    individuals
+        Names, in the order of their index.
+    """
+
+    bounds: IntArray = array_field("segment_run", "start_stop_individual")
+    offsets: IntArray = array_field("individual_edge")
+    individuals: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @classmethod
+    def from_valid(
+        cls, valid: BoolArray, offsets: IntArray | None = None, individuals: tuple[str, ...] | None = None
+    ) -> "Segments":
+        """Find the runs of valid rows.
+
+        Parameters
+        ----------
+        valid
+            One flag per row.
+        offsets
+            Row ranges of the individuals; a single individual by default.
+        individuals
+            Their names; numbered by default.
+
+        Examples
+        --------
+        >>> Segments.from_valid(np.array([1, 1, 0, 1], dtype=bool)).bounds.tolist()
+        [[0, 2, 0], [3, 4, 0]]
+        """
+        valid = np.asarray(valid, dtype=bool)
+        offsets = np.array([0, valid.size] if offsets is None else offsets, dtype=np.int64)
+        names = individuals or tuple(str(i) for i in range(offsets.size - 1))
+        rows = np.flatnonzero(valid)
+        owner = np.searchsorted(offsets, rows, side="right") - 1
+        breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(owner) > 0)) + 1
+        first = np.concatenate([[0], breaks]).astype(np.int64)[: None if rows.size else 0]
+        last = np.concatenate([breaks, [rows.size]]).astype(np.int64)[: None if rows.size else 0] - 1
+        bounds = np.stack([rows[first], rows[last] + 1, owner[first]], axis=1).astype(np.int64)
+        return cls(bounds=bounds, offsets=offsets, individuals=names)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the stacked series, valid or not."""
+        return int(self.offsets[-1])
+
+    @property
+    def n_individuals(self) -> int:
+        """Number of individuals, including those without a valid frame."""
+        return len(self.individuals)
+
+    @property
+    def lengths(self) -> IntArray:
+        """Number of rows of each run."""
+        lengths: IntArray = self.bounds[:, 1] - self.bounds[:, 0]
+        return lengths
+
+    @property
+    def valid(self) -> BoolArray:
+        """One flag per row: does it belong to a run?"""
+        flag = np.zeros(self.n_rows, dtype=bool)
+        for start, stop, _ in self:
+            flag[start:stop] = True
+        return flag
+
+    @property
+    def row_individual(self) -> IntArray:
+        """Index of the individual of every row."""
+        return np.repeat(np.arange(self.n_individuals), np.diff(self.offsets))
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        for start, stop, individual in self.bounds.tolist():
+            yield start, stop, individual
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def count_rows(self) -> IntArray:
+        """Count the valid rows of each individual."""
+        return np.bincount(self.bounds[:, 2], weights=self.lengths, minlength=self.n_individuals).astype(np.int64)
+
+    def longest(self, individual: int | None = None) -> int:
+        """Length in rows of the longest run, of one individual or of all."""
+        lengths = self.lengths if individual is None else self.lengths[self.bounds[:, 2] == individual]
+        return int(lengths.max(initial=0))
+
+    def window_starts(self, length: int) -> IntArray:
+        """List the first row of every window of `length` rows that fits into a run."""
+        return self._first_rows(length - 1)
+
+    def pairs(self, lag: int) -> tuple[IntArray, IntArray]:
+        """List all pairs of rows `lag` apart within a run."""
+        first = self._first_rows(lag)
+        return first, first + lag
+
+    def trim(self, before: int, after: int) -> "Segments":
+        """Shorten every run by `before` rows at its start and `after` at its end; drop what vanishes."""
+        bounds = self.bounds + np.array([before, -after, 0])
+        return Segments(bounds=bounds[bounds[:, 1] > bounds[:, 0]], offsets=self.offsets, individuals=self.individuals)
+
+    def keep(self, valid: BoolArray) -> "Segments":
+        """Split the runs further at rows that are not `valid`."""
+        return Segments.from_valid(self.valid & valid, self.offsets, self.individuals)
+
+    def of(self, individual: int) -> "Segments":
+        """Keep the runs of one individual; rows and names stay as they are."""
+        return Segments(
+            bounds=self.bounds[self.bounds[:, 2] == individual],
+            offsets=self.offsets,
+            individuals=self.individuals,
+        )
+
+    def _first_rows(self, reach: int) -> IntArray:
+        """Rows whose `reach`-th successor lies in the same run."""
+        counts = np.maximum(self.lengths - reach, 0)
+        jumps = np.repeat(self.bounds[:, 0] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+        rows: IntArray = np.arange(counts.sum(), dtype=np.int64) + jumps
+        return rows

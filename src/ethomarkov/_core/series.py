@@ -1,0 +1,72 @@
+"""The float time series that every stage takes and gives."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
+from ethomarkov._core.types import BoolArray, FloatArray
+from ethomarkov.exceptions import InputFormatError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Rows of numbers in time, with their gaps and sampling.
+
+    Parameters
+    ----------
+    values
+        Float32, one row per frame; rows outside `segments` are NaN.
+    segments
+        The gap-free runs of rows.
+    sampling
+        Frames per second.
+    """
+
+    values: FloatArray = array_field("frame", "component")
+    segments: Segments
+    sampling: Sampling
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or len(self.values) != self.segments.n_rows:
+            raise InputFormatError(
+                f"values have shape {self.values.shape}, the segments describe {self.segments.n_rows} rows; "
+                "one row per frame is needed."
+            )
+        freeze_arrays(self)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: FloatArray,
+        sampling: Sampling | float,
+        offsets: np.ndarray | None = None,
+        individuals: tuple[str, ...] | None = None,
+    ) -> "Series":
+        """Make a series from plain rows; a row with any non-finite entry is missing as a whole."""
+        rows = np.array(rows, dtype=np.float32)
+        if rows.ndim == 1:
+            rows = rows[:, None]
+        valid: BoolArray = np.asarray(np.isfinite(rows).all(axis=1))
+        rows[~valid] = np.nan
+        return cls(
+            values=rows,
+            segments=Segments.from_valid(valid, offsets, individuals),
+            sampling=sampling if isinstance(sampling, Sampling) else Sampling(sampling),
+        )
+
+    @property
+    def n_components(self) -> int:
+        """Number of columns."""
+        return int(self.values.shape[1])
+
+    def with_rows(self, rows: FloatArray) -> "Series":
+        """Give new rows to the same animals and times."""
+        return Series.from_rows(rows, self.sampling, self.segments.offsets, self.segments.individuals)
+
+    def of(self, individual: int) -> "Series":
+        """Cut out one individual."""
+        first, stop = self.segments.offsets[individual : individual + 2]
+        return Series.from_rows(self.values[first:stop], self.sampling, None, (self.segments.individuals[individual],))

@@ -1,0 +1,178 @@
+"""One door for all files: readers and writers register here with the check that a file is theirs."""
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ethomarkov.exceptions import EthomarkovError, InputFormatError
+from ethomarkov.io.options import ReadOptions
+from ethomarkov.io.probe import Probe
+from ethomarkov.recording import Recording, merge_recordings
+
+Read = Callable[[Path, ReadOptions], Recording]
+Write = Callable[[Recording, Path], None]
+Recognise = Callable[[Probe], bool]
+
+MODULES = ("native", "stephens", "tierpsy", "wormpose", "wcon", "poses", "nwb", "tables")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A file format.
+
+    Parameters
+    ----------
+    name
+        As given to ``format=``.
+    suffixes
+        Usual endings.
+    describes
+        One line for lists of formats.
+    recognise
+        Tells from a first look whether a file is of this format.
+    read
+        Reads one file.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    describes: str
+    recognise: Recognise
+    read: Read
+
+
+_FORMATS: dict[str, Format] = {}
+_WRITERS: dict[str, Write] = {}
+
+
+def reader(name: str, *, suffixes: Sequence[str], describes: str, recognise: Recognise) -> Callable[[Read], Read]:
+    """Register a reader; used as a decorator."""
+
+    def register(read_one: Read) -> Read:
+        _FORMATS[name] = Format(
+            name=name, suffixes=tuple(suffixes), describes=describes, recognise=recognise, read=read_one
+        )
+        return read_one
+
+    return register
+
+
+def writer(suffix: str) -> Callable[[Write], Write]:
+    """Register a writer for a file ending; used as a decorator."""
+
+    def register(write_one: Write) -> Write:
+        _WRITERS[suffix] = write_one
+        return write_one
+
+    return register
+
+
+def formats() -> tuple[Format, ...]:
+    """List the formats that can be read, the most specific first."""
+    _load_modules()
+    return tuple(_FORMATS.values())
+
+
+def read(
+    paths: str | Path | Sequence[str | Path],
+    format: str = "auto",  # noqa: A002 (the word users expect)
+    **options: Any,  # noqa: ANN401 (fields of ReadOptions)
+) -> Recording:
+    """Read posture recordings, whatever their format.
+
+    Parameters
+    ----------
+    paths
+        One file or several; several are joined into one recording.
+    format
+        Name of the format, or "auto" to recognise it by content.
+    options
+        Fields of `ReadOptions`: ``sampling_rate``, ``min_confidence``, ``keypoints``, ``as_centerline``.
+    """
+    files = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+    if not files:
+        raise InputFormatError("No file was given; name at least one.")
+    repeated = [file for file in files if files.count(file) > 1]
+    if repeated:
+        raise InputFormatError(f"{repeated[0]}: named twice; name each file once.")
+    chosen = ReadOptions(**options)
+    parts = {str(file): _read_one(file, format, chosen) for file in files}
+    return merge_recordings(_short_labels(parts))
+
+
+def write_recording(recording: Recording, path: str | Path) -> Path:
+    """Write a recording in the format of the file's ending (.nc, .wcon, .csv or .npz).
+
+    The file appears under its name only when it is complete.
+    """
+    from ethomarkov.io.atomic import atomic_path
+
+    _load_modules()
+    target = Path(path)
+    suffix = ".wcon" if target.name.lower().endswith(".wcon.zip") else target.suffix.lower()
+    if suffix not in _WRITERS:
+        raise InputFormatError(
+            f"{target}: recordings cannot be written as {suffix or 'a file without ending'!r}; "
+            f"use one of {', '.join(sorted(_WRITERS))}."
+        )
+    with atomic_path(target) as temporary:
+        _WRITERS[suffix](recording, temporary)
+    return target
+
+
+def _load_modules() -> None:
+    for module in MODULES:
+        importlib.import_module(f"ethomarkov.io.{module}")
+
+
+def _read_one(file: Path, name: str, options: ReadOptions) -> Recording:
+    chosen = _find_format(file, name)
+    try:
+        recording = chosen.read(file, options)
+    except EthomarkovError as error:
+        if str(file) in str(error):
+            raise
+        raise type(error)(f"{file}: {error}") from error
+    dataset = recording.dataset
+    dataset.attrs |= {"source_format": chosen.name, "source_file": file.name}
+    return replace(recording, dataset=dataset)
+
+
+def _find_format(file: Path, name: str) -> Format:
+    known = {one.name: one for one in formats()}
+    if name != "auto" and name not in known:
+        raise InputFormatError(f"Unknown format {name!r}; known are {', '.join(known)} and auto.")
+    _check_file(file)
+    if name != "auto":
+        return known[name]
+    probe = Probe(file)
+    for one in known.values():
+        if one.recognise(probe):
+            return one
+    listing = "; ".join(f"{one.name} ({', '.join(one.suffixes)})" for one in known.values())
+    raise InputFormatError(
+        f"{file}: no known posture format was recognised in it. Readable are: {listing}. "
+        "If it is one of these, name it with format=; otherwise save the postures as CSV or NPZ."
+    )
+
+
+def _check_file(file: Path) -> None:
+    if not file.exists():
+        raise InputFormatError(f"{file}: no such file. Check the path.")
+    if file.is_dir():
+        raise InputFormatError(f"{file}: is a directory; name the files in it.")
+    try:
+        with file.open("rb") as stream:
+            empty = not stream.read(1)
+    except OSError as error:
+        raise InputFormatError(f"{file}: cannot be read ({error.strerror}). Check its permissions.") from error
+    if empty:
+        raise InputFormatError(f"{file}: is empty (0 bytes). Copy or export it again.")
+
+
+def _short_labels(parts: dict[str, Recording]) -> dict[str, Recording]:
+    """Label files by their stem where that tells them apart."""
+    stems = [Path(name).stem for name in parts]
+    return dict(zip(stems, parts.values(), strict=True)) if len(set(stems)) == len(stems) else parts

@@ -1,0 +1,270 @@
+"""Recording: a validated dataset of postures, the form in which every file enters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ethomarkov._core.ledger import Ledger
+from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
+from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.recording import schema
+from ethomarkov.recording.tracks import Track, grid_positions, infer_rate, to_grid
+
+RATE_TOLERANCE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Postures of one or several animals in time.
+
+    Parameters
+    ----------
+    dataset
+        An `xarray.Dataset` in the layout of `ethomarkov.recording.schema`: one of ``amplitude``, ``angle``,
+        ``centerline`` or ``position`` along the stacked ``frame`` dimension, optionally ``centroid`` and
+        ``body_length``.
+    """
+
+    dataset: xr.Dataset
+
+    def __post_init__(self) -> None:
+        schema.validate(self.dataset)
+
+    @classmethod
+    def from_tracks(
+        cls,
+        tracks: Sequence[Track],
+        *,
+        kind: schema.Kind,
+        sampling_rate: float | None = None,
+        labels: Sequence[str] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> "Recording":
+        """Put tracks on a regular grid of times and join them.
+
+        Parameters
+        ----------
+        tracks
+            One per animal; missing frames may be NaN rows or simply absent from the times.
+        kind
+            What the values are.
+        sampling_rate
+            Frames per second; taken from the times when None.
+        labels
+            Names of modes, segments or keypoints; numbered from 1 by default.
+        attrs
+            Anything worth keeping: ``length_unit``, ``source_format``, ``source_file``, ``ventral_side`` …
+        """
+        if not tracks:
+            raise InputFormatError("No animal was found; a recording needs at least one track.")
+        _check_shapes(tracks, kind)
+        rate = infer_rate(tracks) if sampling_rate is None else sampling_rate
+        sampling = Sampling(rate)
+        places = [grid_positions(track, sampling) for track in tracks]
+        data = _stack(tracks, places, sampling, kind)
+        features = schema.KIND_DIMS[kind][0]
+        n_features = tracks[0].values.shape[1]
+        data = data.assign_coords(
+            {features: np.asarray(labels) if labels is not None else np.arange(1, n_features + 1)}
+        )
+        if len(schema.KIND_DIMS[kind]) == 2:
+            data = data.assign_coords(space=list(schema.SPACE))
+        data.attrs = {
+            "length_unit": "",
+            "head_first": "true",
+            "ventral_side": "unknown",
+            "y_axis": "up",
+            **(attrs or {}),
+            "sampling_rate": sampling.rate,
+            "schema": schema.SCHEMA,
+        }
+        return cls(data)
+
+    @property
+    def kind(self) -> schema.Kind:
+        """What the posture is given as."""
+        return schema.kind_of(self.dataset)
+
+    @property
+    def sampling(self) -> Sampling:
+        """Frames per second."""
+        return Sampling(float(self.dataset.attrs["sampling_rate"]))
+
+    @property
+    def individuals(self) -> tuple[str, ...]:
+        """Names of the animals, in the order of their frames."""
+        return tuple(str(name) for name in self.dataset[schema.INDIVIDUAL].values)
+
+    @property
+    def segments(self) -> Segments:
+        """Gap-free runs of complete postures."""
+        return Segments.from_valid(
+            schema.frame_is_valid(self.dataset), schema.row_offsets(self.dataset), self.individuals
+        )
+
+    @property
+    def values(self) -> FloatArray:
+        """The posture numbers, shaped as their kind."""
+        return np.asarray(self.dataset[self.kind].values)
+
+    @property
+    def time(self) -> FloatArray:
+        """Time of every frame in seconds."""
+        return np.asarray(self.dataset[schema.TIME].values)
+
+    @property
+    def centroid(self) -> FloatArray | None:
+        """Measured position of every frame, if there is one."""
+        return np.asarray(self.dataset[schema.CENTROID].values) if schema.CENTROID in self.dataset else None
+
+    @property
+    def body_lengths(self) -> dict[str, float]:
+        """Body length of each animal for which one is known, in the unit of the centroid."""
+        if schema.BODY_LENGTH not in self.dataset:
+            return {}
+        pairs = zip(self.individuals, self.dataset[schema.BODY_LENGTH].values, strict=True)
+        return {name: float(length) for name, length in pairs if np.isfinite(length)}
+
+    def select(self, individuals: Sequence[str]) -> "Recording":
+        """Keep some of the animals."""
+        unknown = [name for name in individuals if name not in self.individuals]
+        if unknown:
+            raise InputFormatError(
+                f"No animal named {', '.join(map(repr, unknown))}; there are {', '.join(self.individuals)}."
+            )
+        kept = np.isin(self.individuals, list(individuals))
+        rows = np.repeat(kept, self.dataset[schema.FRAME_COUNT].values)
+        return Recording(self.dataset.isel({schema.INDIVIDUAL: kept, schema.FRAME: rows}))
+
+    def ledger(self) -> Ledger:
+        """Open the data ledger: frames lost to incomplete or missing postures."""
+        segments = self.segments
+        values = self.values.reshape(len(self.values), -1)
+        absent = np.isnan(values).all(axis=1)
+        frames = np.diff(segments.offsets)
+        seen = frames - np.bincount(segments.row_individual, absent, segments.n_individuals).astype(int)
+        book = Ledger().note("recording", segments.individuals, "frames", frames, seen, reason="no posture in the file")
+        return book.note(
+            "recording", segments.individuals, "frames", seen, segments.count_rows(), reason="incomplete posture"
+        )
+
+
+def merge_recordings(recordings: Mapping[str, Recording]) -> Recording:
+    """Join recordings of the same kind and rate, prefixing names with their source where they collide.
+
+    Parameters
+    ----------
+    recordings
+        From a label (the file's name) to its recording.
+    """
+    labels, parts = list(recordings), list(recordings.values())
+    for label, part in recordings.items():
+        _check_mergeable(labels[0], parts[0], label, part)
+    names = [name for part in parts for name in part.individuals]
+    clash = len(set(names)) < len(names)
+    optional = {name for part in parts for name in part.dataset.data_vars if name != part.kind}
+    datasets = [
+        _complete(_prefix(part.dataset, label) if clash else part.dataset, optional)
+        for label, part in recordings.items()
+    ]
+    merged = join_datasets(datasets)
+    merged.attrs |= {"sampling_rate": parts[0].sampling.rate, "schema": schema.SCHEMA}
+    return Recording(merged)
+
+
+def join_datasets(datasets: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Stack datasets of the same layout: frames on frames, individuals on individuals."""
+    attrs = [dataset.attrs for dataset in datasets]
+    joined = xr.merge(
+        [
+            xr.concat([data.drop_dims(other) for data in datasets], dim=dim, join="override", combine_attrs="drop")
+            for dim, other in ((schema.FRAME, schema.INDIVIDUAL), (schema.INDIVIDUAL, schema.FRAME))
+        ],
+        join="override",
+        compat="override",
+    )
+    joined.attrs = {key: value for key, value in attrs[0].items() if all(one.get(key) == value for one in attrs)}
+    return joined
+
+
+def _prefix(dataset: xr.Dataset, label: str) -> xr.Dataset:
+    names = [f"{label}:{name}" for name in dataset[schema.INDIVIDUAL].values]
+    return dataset.assign_coords({schema.INDIVIDUAL: names})
+
+
+def _complete(dataset: xr.Dataset, optional: set[Any]) -> xr.Dataset:
+    """Add the optional variables that a file lacks, as missing."""
+    shapes = {schema.CENTROID: (schema.FRAME, "space"), schema.BODY_LENGTH: (schema.INDIVIDUAL,)}
+    sizes = {**dataset.sizes, "space": 2}
+    for name in optional - set(dataset.data_vars):
+        dims = shapes[name]
+        dataset = dataset.assign({name: (dims, np.full([sizes[dim] for dim in dims], np.nan, np.float32))})
+    return dataset
+
+
+def _check_mergeable(label: str, one: Recording, other_label: str, other: Recording) -> None:
+    if one.kind != other.kind:
+        raise InputFormatError(
+            f"{label} holds {schema.KIND_WORDS[one.kind]} and {other_label} {schema.KIND_WORDS[other.kind]}. "
+            "Recordings of one study need the same kind: project them on one basis first, or run them apart."
+        )
+    if abs(one.sampling.rate / other.sampling.rate - 1) > RATE_TOLERANCE:
+        raise SamplingError(
+            f"{label} is sampled at {one.sampling.rate:g} Hz and {other_label} at {other.sampling.rate:g} Hz. "
+            "Bring them to one rate first: resample(recording, rate), or `ethomarkov convert --resample RATE`."
+        )
+    if one.values.shape[1:] != other.values.shape[1:]:
+        raise InputFormatError(
+            f"Postures of {label} have shape {one.values.shape[1:]}, those of {other_label} "
+            f"{other.values.shape[1:]}; the same number of modes, segments or points is needed."
+        )
+
+
+def _check_shapes(tracks: Sequence[Track], kind: schema.Kind) -> None:
+    n_axes = len(schema.KIND_DIMS[kind])
+    for track in tracks:
+        shape = np.shape(track.values)
+        if len(shape) != n_axes + 1 or (n_axes == 2 and shape[2] != 2):
+            wanted = "(frames, points, 2)" if n_axes == 2 else f"(frames, {schema.KIND_DIMS[kind][0]}s)"
+            raise InputFormatError(f"{kind} of {track.individual!r} has shape {shape}; {wanted} is needed.")
+        if shape[1:] != np.shape(tracks[0].values)[1:]:
+            raise InputFormatError(
+                f"Postures of {track.individual!r} have shape {shape[1:]}, those of "
+                f"{tracks[0].individual!r} {np.shape(tracks[0].values)[1:]}; all animals need the same."
+            )
+        if track.time is not None and len(track.time) != shape[0]:
+            raise InputFormatError(
+                f"{track.individual!r} has {shape[0]} postures but {len(track.time)} times; one each is needed."
+            )
+
+
+def _stack(tracks: Sequence[Track], places: Sequence[IntArray], sampling: Sampling, kind: schema.Kind) -> xr.Dataset:
+    sizes = [int(place[-1]) + 1 if place.size else 0 for place in places]
+    begin = [float(track.time[0]) if track.time is not None and len(track.time) else 0.0 for track in tracks]
+    time = np.concatenate([t0 + np.arange(n) / sampling.rate for t0, n in zip(begin, sizes, strict=True)])
+    values = np.concatenate([to_grid(track.values, place) for track, place in zip(tracks, places, strict=True)])
+    data = xr.Dataset(
+        {kind: ((schema.FRAME, *schema.KIND_DIMS[kind]), values)},
+        coords={
+            schema.TIME: (schema.FRAME, time),
+            schema.INDIVIDUAL: [str(track.individual) for track in tracks],
+            schema.FRAME_COUNT: (schema.INDIVIDUAL, np.array(sizes, dtype=np.int64)),
+        },
+    )
+    if any(track.centroid is not None for track in tracks):
+        nowhere = np.full((1, 2), np.nan, dtype=np.float32)
+        centroids = [
+            to_grid(np.broadcast_to(nowhere, (len(place), 2)) if track.centroid is None else track.centroid, place)
+            for track, place in zip(tracks, places, strict=True)
+        ]
+        data[schema.CENTROID] = ((schema.FRAME, "space"), np.concatenate(centroids))
+        data = data.assign_coords(space=list(schema.SPACE))
+    if any(track.body_length is not None for track in tracks):
+        lengths = np.array([np.nan if track.body_length is None else track.body_length for track in tracks])
+        data[schema.BODY_LENGTH] = (schema.INDIVIDUAL, lengths)
+    return data

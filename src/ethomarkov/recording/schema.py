@@ -1,0 +1,117 @@
+"""Names of dimensions, variables and attributes of a recording, and the check that a dataset keeps them.
+
+One layout serves single animals, a dozen worms and plates with hundreds of short tracks: the frames of all
+individuals are stacked along ``frame``, each individual on its own regular grid of times, and ``frame_count``
+says how many frames each has (the contiguous ragged array of the CF conventions). A frame is valid when all
+of its numbers are finite.
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.types import BoolArray, IntArray
+from ethomarkov.exceptions import InputFormatError, SamplingError
+
+SCHEMA = "ethomarkov-recording/1"
+FRAME, INDIVIDUAL, TIME, FRAME_COUNT = "frame", "individual", "time", "frame_count"
+CENTROID, BODY_LENGTH = "centroid", "body_length"
+SPACE = ("x", "y")
+GRID_TOLERANCE = 0.01
+
+Kind = Literal["amplitude", "angle", "centerline", "position"]
+KIND_DIMS: dict[Kind, tuple[str, ...]] = {
+    "amplitude": ("mode",),
+    "angle": ("segment",),
+    "centerline": ("point", "space"),
+    "position": ("keypoint", "space"),
+}
+KIND_WORDS: dict[Kind, str] = {
+    "amplitude": "posture mode amplitudes",
+    "angle": "tangent angles (rad)",
+    "centerline": "centerline points, head first",
+    "position": "keypoints",
+}
+
+
+def kind_of(dataset: xr.Dataset) -> Kind:
+    """Tell which of the four posture variables a dataset holds."""
+    found = [kind for kind in get_args(Kind) if kind in dataset.data_vars]
+    if len(found) != 1:
+        raise InputFormatError(
+            f"A recording holds exactly one of {', '.join(get_args(Kind))}; found {found or 'none of them'}."
+        )
+    kind: Kind = found[0]
+    return kind
+
+
+def frame_is_valid(dataset: xr.Dataset) -> BoolArray:
+    """Flag the frames whose posture is complete."""
+    values = dataset[kind_of(dataset)].values
+    valid: BoolArray = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    return valid
+
+
+def row_offsets(dataset: xr.Dataset) -> IntArray:
+    """Find where one individual ends and the next begins along the stacked frames."""
+    return np.concatenate([[0], np.cumsum(dataset[FRAME_COUNT].values)]).astype(np.int64)
+
+
+def validate(dataset: xr.Dataset) -> None:
+    """Raise unless a dataset keeps the schema and holds something to analyse."""
+    kind = kind_of(dataset)
+    expected = {
+        kind: (FRAME, *KIND_DIMS[kind]),
+        TIME: (FRAME,),
+        INDIVIDUAL: (INDIVIDUAL,),
+        FRAME_COUNT: (INDIVIDUAL,),
+    }
+    for name, dims in expected.items():
+        if name not in dataset.variables or dataset[name].dims != dims:
+            found = dataset[name].dims if name in dataset.variables else "nothing"
+            raise InputFormatError(f"{name} has dimensions {found}; {dims} are needed.")
+    Sampling(float(dataset.attrs.get("sampling_rate", np.nan)))
+    _check_grid(dataset)
+    _check_content(dataset, kind)
+
+
+def _check_grid(dataset: xr.Dataset) -> None:
+    names = dataset[INDIVIDUAL].values.astype(str)
+    if np.unique(names).size < names.size:
+        repeated = next(name for name in names if (names == name).sum() > 1)
+        raise InputFormatError(f"Two animals are named {str(repeated)!r}; give each its own name.")
+    offsets = row_offsets(dataset)
+    if offsets[-1] != dataset.sizes[FRAME]:
+        raise InputFormatError(f"{FRAME_COUNT} adds up to {offsets[-1]} frames, but there are {dataset.sizes[FRAME]}.")
+    step = np.diff(dataset[TIME].values) * dataset.attrs["sampling_rate"]
+    step[offsets[1:-1][offsets[1:-1] < dataset.sizes[FRAME]] - 1] = 1.0
+    if step.size and np.abs(step - 1).max() > GRID_TOLERANCE:
+        at = int(np.abs(step - 1).argmax())
+        name = names[np.searchsorted(offsets, at, side="right") - 1]
+        raise SamplingError(
+            f"Times of {str(name)!r} are not on a regular grid of {dataset.attrs['sampling_rate']:g} Hz; use "
+            "Recording.from_tracks, which puts them on one."
+        )
+
+
+def _check_content(dataset: xr.Dataset, kind: Kind) -> None:
+    values = dataset[kind].values.reshape(dataset.sizes[FRAME], -1)
+    if np.isinf(values).any():
+        raise InputFormatError(
+            f"{np.isinf(values).any(axis=1).sum()} frames hold infinite numbers; use NaN for what is missing."
+        )
+    valid = np.isfinite(values).all(axis=1)
+    if valid.sum() < 2:
+        raise InputFormatError(
+            f"{valid.sum()} of {valid.size} frames hold a complete posture; at least two are needed. "
+            "Check the missing-value marker, the confidence threshold and the choice of keypoints."
+        )
+    spread = np.ptp(values[valid], axis=0)
+    constant = np.flatnonzero(spread == 0)
+    if constant.size and (kind in ("amplitude", "angle") or constant.size == spread.size):
+        label = f"{kind} {', '.join(str(c + 1) for c in constant[:5])}{' …' if constant.size > 5 else ''}"
+        raise InputFormatError(
+            f"{label} never changes (constant column). Remove it, or check that the file was read as meant."
+        )
