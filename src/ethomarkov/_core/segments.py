@@ -83,7 +83,7 @@ class Segments:
 
     @property
     def valid(self) -> BoolArray:
-        """One flag per row: does it belong to a run?"""
+        """One flag per row, set where it belongs to a run."""
         flag = np.zeros(self.n_rows, dtype=bool)
         for start, stop, _ in self:
             flag[start:stop] = True
@@ -95,8 +95,7 @@ class Segments:
         return np.repeat(np.arange(self.n_individuals), np.diff(self.offsets))
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        for start, stop, individual in self.bounds.tolist():
-            yield start, stop, individual
+        yield from map(tuple, self.bounds.tolist())
 
     def __len__(self) -> int:
         return len(self.bounds)

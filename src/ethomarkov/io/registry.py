@@ -77,7 +77,7 @@ def formats() -> tuple[Format, ...]:
 
 def read(
     paths: str | Path | Sequence[str | Path],
-    format: str = "auto",  # noqa: A002 (the word users expect)
+    format: str = "auto",
     **options: Any,  # noqa: ANN401 (fields of ReadOptions)
 ) -> Recording:
     """Read posture recordings, whatever their format.

@@ -1,5 +1,7 @@
 """Repairs that the user asks for by name: filling short gaps, changing the rate."""
 
+import itertools
+
 import numpy as np
 import xarray as xr
 from scipy.interpolate import PchipInterpolator
@@ -32,7 +34,7 @@ def fill_gaps(recording: Recording, max_gap: float) -> Recording:
     for name in _measured(dataset):
         values = np.array(dataset[name].values)
         columns = values.reshape(len(values), -1)
-        for first, stop in zip(offsets[:-1], offsets[1:], strict=True):
+        for first, stop in itertools.pairwise(offsets):
             for column in columns[first:stop].T:
                 _fill_column(column, longest)
         dataset[name] = (dataset[name].dims, columns.reshape(values.shape))

@@ -1,0 +1,46 @@
+"""Paths of animals, measured or computed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
+from ethomarkov._core.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """Where the body was.
+
+    Parameters
+    ----------
+    centroid
+        One row per frame; NaN outside the runs.
+    heading
+        Radians: mean orientation of the body from head to tail, counted on without wrapping.
+    segments
+        Gap-free runs; a computed path starts anew at the origin in each.
+    sampling
+        Frames per second.
+    length_unit
+        Unit of the centroid.
+    """
+
+    centroid: FloatArray = array_field("frame", "space")
+    heading: FloatArray = array_field("frame", unit="rad")
+    segments: Segments
+    sampling: Sampling
+    length_unit: str = "body lengths"
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def speed(self, window: float = 1.0) -> FloatArray:
+        """Measure the distance covered in `window` seconds, per second, at the first frame of each window."""
+        lag = self.sampling.frames(window)
+        first, last = self.segments.pairs(lag)
+        speed = np.full(len(self.centroid), np.nan)
+        speed[first] = np.linalg.norm(self.centroid[last] - self.centroid[first], axis=1) / window
+        return speed

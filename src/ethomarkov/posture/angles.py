@@ -1,0 +1,69 @@
+"""Centerlines as tangent angles in the animal's own frame, and back."""
+
+import numpy as np
+
+from ethomarkov._core.types import FloatArray
+
+
+def tangent_angles(centerline: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Measure the tangent angle of every segment relative to the mean orientation of its frame.
+
+    Parameters
+    ----------
+    centerline
+        Evenly spaced points, head to tail, ``(frames, points, 2)``.
+
+    Returns
+    -------
+    angles
+        Radians, unwrapped along the body, zero mean in each frame, ``(frames, points - 1)``.
+    orientation
+        The mean that was taken out, ``(frames,)``.
+
+    Examples
+    --------
+    >>> angles, orientation = tangent_angles(np.array([[[0, 0], [1, 0], [1, 1]]]))
+    >>> np.degrees(angles[0]).round().tolist(), np.degrees(orientation).round().tolist()
+    ([-45.0, 45.0], [45.0])
+    """
+    step = np.diff(np.asarray(centerline), axis=1)
+    return remove_orientation(np.arctan2(step[..., 1], step[..., 0]))
+
+
+def remove_orientation(angles: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Unwrap angles along the body and take out the mean of every frame."""
+    smooth = np.unwrap(np.asarray(angles), axis=1)
+    orientation = smooth.mean(axis=1)
+    return smooth - orientation[:, None], orientation
+
+
+def centerline_from_angles(
+    angles: FloatArray, orientation: FloatArray | float = 0.0, length: float = 1.0
+) -> FloatArray:
+    """Draw the centerline of given tangent angles, head at the origin.
+
+    Parameters
+    ----------
+    angles
+        Radians, ``(frames, segments)``.
+    orientation
+        Added to all angles of a frame.
+    length
+        Body length.
+    """
+    absolute = np.asarray(angles) + np.broadcast_to(orientation, len(angles))[:, None]
+    step = np.stack([np.cos(absolute), np.sin(absolute)], axis=-1) * (length / absolute.shape[1])
+    return np.concatenate([np.zeros_like(step[:, :1]), np.cumsum(step, axis=1)], axis=1)
+
+
+def flip_head_tail(angles: FloatArray) -> FloatArray:
+    """Read the body from the other end.
+
+    Every tangent turns by π, which the mean takes out again: what remains is the reversed order.
+    """
+    return np.asarray(angles)[:, ::-1]
+
+
+def flip_dorsal_ventral(angles: FloatArray) -> FloatArray:
+    """Mirror the body, so that dorsal bends become ventral ones."""
+    return -np.asarray(angles)

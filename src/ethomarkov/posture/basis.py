@@ -1,0 +1,190 @@
+"""Posture as a few mode amplitudes: eigenworms, or the principal shapes of any animal."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import FloatArray
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.posture.angles import tangent_angles
+from ethomarkov.posture.centerline import even_centerline
+from ethomarkov.posture.egocentric import align_keypoints
+from ethomarkov.recording import Recording
+from ethomarkov.recording.schema import KIND_WORDS
+
+DEFAULT_SEGMENTS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostureBasis:
+    """Orthonormal shapes on which postures are projected.
+
+    Parameters
+    ----------
+    vectors
+        One column per mode.
+    mean
+        Subtracted before projecting; zero for eigenworms.
+    explained_variance
+        Share of the variance that each mode holds; NaN when the basis was not fitted.
+    features
+        What the rows are: "angle" (tangent angles along the body) or "keypoint" (aligned coordinates).
+    source
+        Where the basis comes from, in words.
+    """
+
+    vectors: FloatArray = array_field("feature", "mode")
+    mean: FloatArray = array_field("feature")
+    explained_variance: FloatArray = array_field("mode")
+    features: Literal["angle", "keypoint"]
+    source: str
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @classmethod
+    def from_file(cls, path: str | Path, n_modes: int = 5) -> "PostureBasis":
+        """Read eigenworms: a CSV or MATLAB matrix whose columns are the modes, head first."""
+        from ethomarkov.io.stephens import read_eigenworms
+
+        matrix = read_eigenworms(Path(path))
+        if n_modes > matrix.shape[1]:
+            raise InputFormatError(f"{path}: holds {matrix.shape[1]} modes; {n_modes} were asked for. Ask for fewer.")
+        return cls._of_angles(matrix[:, :n_modes], source=Path(path).name)
+
+    @classmethod
+    def analytic(cls, n_segments: int = DEFAULT_SEGMENTS) -> "PostureBasis":
+        """Build five smooth modes that resemble eigenworms, from sines and cosines.
+
+        Modes 1 and 2 are a travelling wave of 0.65 body lengths, mode 3 is one deep bend, modes 4 and 5 are shorter
+        undulations; made orthonormal and free of rotation in this order. They serve the synthetic worm.
+        """
+        s = (np.arange(n_segments) + 0.5) / n_segments
+        wave = 2 * np.pi * (s - 0.07) / 0.65
+        shapes = [np.ones_like(s), -np.cos(wave), np.sin(wave), *(-np.cos(np.pi * k * s) for k in (1, 4, 5))]
+        raw = np.stack(shapes, axis=1)
+        orthonormal, triangle = np.linalg.qr(raw)
+        return cls._of_angles((orthonormal * np.sign(np.diag(triangle)))[:, 1:], source="analytic worm")
+
+    @classmethod
+    def fit(cls, recording: Recording, n_modes: int = 5, *, n_segments: int = DEFAULT_SEGMENTS) -> "PostureBasis":
+        """Find the principal shapes of the recorded animals.
+
+        Parameters
+        ----------
+        recording
+            Angles, centerlines or keypoints.
+        n_modes
+            Modes to keep.
+        n_segments
+            Segments along the body for centerlines.
+        """
+        if recording.kind == "amplitude":
+            raise InputFormatError(
+                "The recording holds mode amplitudes already; a basis can be fitted to angles, centerlines or keypoints."
+            )
+        rows = feature_rows(recording, n_segments)
+        rows = rows[np.isfinite(rows).all(axis=1)].astype(float)
+        if n_modes > min(rows.shape):
+            raise InputFormatError(
+                f"{n_modes} modes were asked for; {rows.shape[0]} complete frames of {rows.shape[1]} numbers allow at "
+                f"most {min(rows.shape)}."
+            )
+        mean = rows.mean(axis=0)
+        variance, vectors = np.linalg.eigh(np.cov(rows.T))
+        vectors = vectors[:, ::-1][:, :n_modes]
+        vectors = vectors * _signs(vectors)
+        return cls(
+            vectors=vectors,
+            mean=mean,
+            explained_variance=variance[::-1][:n_modes] / variance.sum(),
+            features="keypoint" if recording.kind == "position" else "angle",
+            source=f"principal components of {len(recording.individuals)} animals",
+        )
+
+    @classmethod
+    def _of_angles(cls, vectors: FloatArray, source: str) -> "PostureBasis":
+        return cls(
+            vectors=vectors,
+            mean=np.zeros(len(vectors)),
+            explained_variance=np.full(vectors.shape[1], np.nan),
+            features="angle",
+            source=source,
+        )
+
+    @property
+    def n_modes(self) -> int:
+        """Number of modes."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        """Numbers per posture: segments along the body, or keypoint coordinates."""
+        return int(self.vectors.shape[0])
+
+    def project(self, recording: Recording) -> Series:
+        """Express every posture by its mode amplitudes.
+
+        Recordings of amplitudes are taken as they are, cut to the modes of this basis.
+        """
+        if recording.kind == "amplitude":
+            return amplitude_series(recording, self.n_modes)
+        self._check_features(recording)
+        rows = feature_rows(recording, self.n_features)
+        return _series(recording, (rows - self.mean) @ self.vectors)
+
+    def reconstruct(self, amplitudes: Series) -> Series:
+        """Turn amplitudes back into tangent angles (or aligned keypoint coordinates)."""
+        if amplitudes.n_components != self.n_modes:
+            raise InputFormatError(
+                f"The series has {amplitudes.n_components} components, the basis {self.n_modes} modes; "
+                "project with the same basis."
+            )
+        vectors, mean = self.vectors.astype(np.float32), self.mean.astype(np.float32)
+        return amplitudes.with_rows(amplitudes.values @ vectors.T + mean)
+
+    def _check_features(self, recording: Recording) -> None:
+        wanted = "keypoint" if recording.kind == "position" else "angle"
+        size = {"angle": recording.values.shape[1], "position": recording.values[0].size}.get(recording.kind)
+        if wanted != self.features or (size is not None and size != self.n_features):
+            raise InputFormatError(
+                f"The basis ({self.source}) describes {self.n_features} numbers of kind {self.features!r}, the recording "
+                f"holds {KIND_WORDS[recording.kind]} of shape {recording.values.shape[1:]}. Use a basis of that size, or "
+                "fit one to these animals (PostureBasis.fit; leave out --basis)."
+            )
+
+
+def amplitude_series(recording: Recording, n_modes: int) -> Series:
+    """Take the first modes of a recording of amplitudes."""
+    values = recording.values
+    if values.shape[1] < n_modes:
+        raise InputFormatError(
+            f"The recording holds {values.shape[1]} modes; {n_modes} were asked for. Ask for fewer (--modes)."
+        )
+    return _series(recording, values[:, :n_modes])
+
+
+def feature_rows(recording: Recording, n_segments: int) -> FloatArray:
+    """Turn postures into rows that do not depend on place and orientation."""
+    values = recording.values
+    if recording.kind == "angle":
+        return values - values.mean(axis=1, keepdims=True)
+    if recording.kind == "centerline":
+        return tangent_angles(even_centerline(values, n_segments + 1))[0]
+    aligned = align_keypoints(values)[0]
+    return aligned.reshape(len(aligned), -1)
+
+
+def _series(recording: Recording, rows: FloatArray) -> Series:
+    segments = recording.segments
+    return Series.from_rows(rows, recording.sampling, segments.offsets, segments.individuals)
+
+
+def _signs(vectors: FloatArray) -> FloatArray:
+    """Fix the sign of every mode: its largest entry is positive."""
+    largest = np.abs(vectors).argmax(axis=0)
+    return np.sign(vectors[largest, np.arange(vectors.shape[1])])

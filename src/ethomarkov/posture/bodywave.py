@@ -1,0 +1,81 @@
+"""The body wave and the bend: the quantities by which a worm's movements are told apart.
+
+All functions take the five mode amplitudes in the sign convention of the eigenworms: modes 1 and 2 are the travelling
+wave, mode 3 the deep bend, positive when ventral.
+"""
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import FloatArray
+
+PAPER_COLUMN_SUMS = np.array([-1.5051, -1.7248, -2.3211, 0.2944, -1.1350]) * 1e-5
+"""Sums of the first five columns of the published eigenworm file: what rounding to five digits leaves of zero."""
+
+WAVELENGTH_GRID = 5000
+BLOCK_FRAMES = 1024
+END_SHARE = 0.1
+
+
+def phase_velocity(amplitudes: Series) -> FloatArray:
+    """Measure the phase velocity ω of the body wave, in cycles per second.
+
+    The angle −atan2(a₂, a₁) is unwrapped within each gap-free run, joined by a cubic spline and differentiated. Forward
+    crawling is positive. NaN outside the runs and in runs of fewer than four frames.
+
+    Notes
+    -----
+    Caption of Fig. 1 of the paper, where arctan(a₂/a₁) stands for the two-argument arctangent.
+    """
+    omega = np.full(len(amplitudes.values), np.nan)
+    for start, stop, _ in amplitudes.segments:
+        if stop - start < 4:
+            continue
+        a1, a2 = amplitudes.values[start:stop, :2].T.astype(float)
+        phase = -np.unwrap(np.arctan2(a2, a1))
+        frames = np.arange(stop - start)
+        omega[start:stop] = CubicSpline(frames, phase)(frames, 1)
+    return omega * amplitudes.sampling.rate / (2 * np.pi)
+
+
+def wavelength(angles: Series) -> FloatArray:
+    """Measure the dominant wavelength along the body of every frame, in body lengths.
+
+    The peak of the spectrum of θ(s) under a Hann window, mean taken out, padded to a fine grid of frequencies; waves
+    longer than two bodies are not told apart from a bend and are left out.
+    """
+    n_segments = angles.n_components
+    window = np.hanning(n_segments + 1)[:-1]
+    frequency = np.fft.rfftfreq(WAVELENGTH_GRID) * n_segments
+    searched = np.flatnonzero((frequency >= 0.5) & (frequency <= n_segments / 4))
+    found = np.full(len(angles.values), np.nan)
+    rows = np.flatnonzero(angles.segments.valid)
+    for first in range(0, rows.size, BLOCK_FRAMES):
+        block = rows[first : first + BLOCK_FRAMES]
+        theta = angles.values[block]
+        theta = (theta - theta.mean(axis=1, keepdims=True)) * window
+        power = np.abs(np.fft.rfft(theta, WAVELENGTH_GRID, axis=1)[:, searched])
+        found[block] = 1.0 / frequency[searched[power.argmax(axis=1)]]
+    return found
+
+
+def head_tail_bend(angles: Series) -> FloatArray:
+    """Measure how far the body turns from head to tail, in radians; positive for ventral bends.
+
+    Mean angle of the last tenth of the body minus that of the first tenth.
+    """
+    n_end = max(1, round(END_SHARE * angles.n_components))
+    bend: FloatArray = angles.values[:, -n_end:].mean(axis=1) - angles.values[:, :n_end].mean(axis=1)
+    return bend
+
+
+def paper_gamma(amplitudes: Series) -> FloatArray:
+    """Compute γ = Σ θᵢ as published, for comparison with published event rates only.
+
+    Eigenworms have zero mean along the body, so the true sum of tangent angles vanishes; what the published computation
+    measured is the rounding of the eigenworm file to five digits. It works as a turn detector because the residue of mode
+    3 happens to be the largest: γ ≈ ∓3.5e-4 where a₃ ≈ ±15. Prefer a₃ or `head_tail_bend`.
+    """
+    gamma: FloatArray = amplitudes.values[:, :5].astype(float) @ PAPER_COLUMN_SUMS
+    return gamma
