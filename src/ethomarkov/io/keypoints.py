@@ -37,6 +37,8 @@ def position_recording(
     attrs
         Kept with the recording.
     """
+    if len(set(names)) < len(names):
+        raise InputFormatError(f"Two keypoints have the same name among {', '.join(names)}; each needs its own.")
     for track in tracks:
         if track.values.shape[1:2] != (len(names),):
             raise InputFormatError(

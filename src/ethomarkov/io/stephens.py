@@ -61,7 +61,8 @@ def read_amplitudes(path: Path, options: ReadOptions) -> Recording:
         Track(individual=f"worm_{i:02d}", values=_check_cell(name, i, cell))
         for i, cell in enumerate(_load_cells(path, name))
     ]
-    return Recording.from_tracks(tracks, kind="amplitude", sampling_rate=options.sampling_rate or AMPLITUDE_RATE)
+    rate = AMPLITUDE_RATE if options.sampling_rate is None else options.sampling_rate
+    return Recording.from_tracks(tracks, kind="amplitude", sampling_rate=rate)
 
 
 @reader(
@@ -94,7 +95,7 @@ def read_shapes(path: Path, options: ReadOptions) -> Recording:
         )
         for i in range(len(angles))
     ]
-    rate = options.sampling_rate or SHAPE_RATE
+    rate = SHAPE_RATE if options.sampling_rate is None else options.sampling_rate
     return Recording.from_tracks(tracks, kind="angle", sampling_rate=rate, attrs={"length_unit": "mm"})
 
 

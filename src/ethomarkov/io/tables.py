@@ -8,6 +8,7 @@ name must be understood, because a misspelt ``individual`` would otherwise join 
 
 import array
 import csv
+import io
 import re
 import zipfile
 import zlib
@@ -20,6 +21,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.io.keypoints import position_recording, suggest
@@ -94,7 +96,7 @@ class Table:
 
     def to_recording(self, options: ReadOptions) -> Recording:
         """Give the rows to their animals and put them on a grid of times."""
-        rate = options.sampling_rate or self.sampling_rate
+        rate = self.sampling_rate if options.sampling_rate is None else options.sampling_rate
         attrs = {"length_unit": self.length_unit}
         tracks = list(self._tracks())
         if self.kind == "position":
@@ -330,9 +332,10 @@ def _parse_rows(rows: Any, header: Sequence[str], who: int | None) -> tuple[list
     """Parse the cells; the column of names, if there is one, comes back apart and as NaN among the numbers."""
     numbers = array.array("d")
     names: list[str] = []
-    for cells in rows:
-        if not cells:
+    for found in rows:
+        if not found and len(header) > 1:
             continue
+        cells = found or [""]  # in a table of one column a blank line is a missing number
         if len(cells) != len(header):
             raise InputFormatError(
                 f"Line {rows.line_num + 1} has {len(cells)} cells, the header {len(header)}; the same number is needed."
@@ -361,8 +364,9 @@ def _parse_cell(cell: str, column: str, line: int) -> float:
 
 
 def _csv_table(columns: Columns, individual: NDArray[Any], numbers: FloatArray, options: ReadOptions) -> Table:
-    if columns.individual is not None and not all(individual):
-        raise InputFormatError(f"{np.sum(individual == '')} rows name no individual; every row needs one.")
+    nameless = np.sum(individual == "")
+    if nameless:
+        raise InputFormatError(f"{nameless} rows name no individual; every row needs one.")
     values = numbers[:, columns.posture]
     return Table(
         kind=columns.kind,
@@ -384,7 +388,7 @@ def _csv_time(columns: Columns, numbers: FloatArray, options: ReadOptions) -> Fl
             "Rows are counted in frames and the file holds no rate. State it with sampling_rate= (or --rate), or add "
             "a column time in seconds."
         )
-    return np.asarray(numbers[:, columns.frame] / options.sampling_rate)
+    return np.asarray(numbers[:, columns.frame] / Sampling(options.sampling_rate).rate)
 
 
 # --- NPZ and HDF5 ------------------------------------------------------------------------------------------
@@ -403,15 +407,18 @@ def _is_hdf5(probe: Probe) -> bool:
 @reader("npz", suffixes=(".npz",), describes="arrays amplitudes, angles, centerline or positions", recognise=_is_npz)
 def read_npz(path: Path, options: ReadOptions) -> Recording:
     """Read named arrays of numpy; pickled ones are refused."""
-    if Probe(path).head.startswith(NUMPY_SIGNATURE):
+    probe = Probe(path)
+    if probe.head.startswith(NUMPY_SIGNATURE):
         raise InputFormatError(
             f"{path}: is a single array without a name, so that amplitudes cannot be told from angles. Save it as "
             "np.savez(file, amplitudes=…, sampling_rate=…), with angles=, centerline= or positions= for others."
         )
+    if not probe.zip_names:
+        raise InputFormatError(f"{path}: is not an NPZ archive. Name its format, or save it with np.savez.")
     try:
         with np.load(path, allow_pickle=False) as stored:
             _check_array_names(stored.files)
-            arrays = {name: stored[name] for name in stored.files if name != "basis"}
+            arrays = {name: np.asarray(stored[name]) for name in stored.files if name != "basis"}
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
         if isinstance(error, InputFormatError):
             raise
@@ -441,7 +448,8 @@ def _load_dataset(name: str, item: h5py.Dataset | h5py.Group) -> NDArray[Any]:
         raise InputFormatError(f"{name} is a group; an array is needed.")
     if h5py.check_string_dtype(item.dtype) is not None:
         return np.asarray(item.asstr()[()]).astype(str)
-    return np.asarray(item[()])
+    values = np.asarray(item[()])
+    return values.T if "MATLAB_class" in item.attrs else values  # MATLAB stores columns first
 
 
 def _check_array_names(names: Sequence[str]) -> None:
@@ -507,13 +515,16 @@ def _text(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...],
         return np.array([default.format(i + 1) for i in range(shape[0])])
     if arrays[name].shape != shape:
         raise InputFormatError(f"{name} has shape {arrays[name].shape}; {shape} is needed, one name each.")
-    return arrays[name].astype(str)
+    return np.char.decode(arrays[name], "utf-8") if arrays[name].dtype.kind == "S" else arrays[name].astype(str)
 
 
 def _owners(arrays: Mapping[str, NDArray[Any]], rows: tuple[int, ...], stem: str) -> NDArray[Any]:
     """Name the animal of every row."""
     if len(rows) == 2:
-        return np.repeat(_text(arrays, "individual", rows[:1], "animal_{}"), rows[1])
+        names = _text(arrays, "individual", rows[:1], "animal_{}")
+        if np.unique(names).size < names.size:
+            raise InputFormatError(f"Two of the {names.size} animals have the same name; give each its own.")
+        return np.repeat(names, rows[1])
     if "individual" in arrays and arrays["individual"].size == 1:
         return np.full(rows, str(arrays["individual"].item()))
     return _text(arrays, "individual", rows, "") if "individual" in arrays else np.full(rows, stem)
@@ -569,7 +580,7 @@ def write_csv(recording: Recording, path: Path) -> None:
     numbers = np.column_stack([recording.time, *blocks])
     line = ",".join(["%s", "%.12g", *["%.7g"] * (numbers.shape[1] - 1)]) + "\n"
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerow(["individual", "time", *names])
+        file.write(_header_line(["individual", "time", *names]))
         for individual, first, stop in _animal_rows(recording):
             name = '"' + individual.replace('"', '""') + '"' if re.search(r'[",\r\n]', individual) else individual
             file.writelines(line % (name, *row) for row in numbers[first:stop].tolist())
@@ -589,11 +600,17 @@ def _column_names(recording: Recording) -> list[str]:
     return columns
 
 
+def _header_line(columns: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(columns)
+    return line.getvalue()
+
+
 def _check_keypoint_columns(columns: Sequence[str], keypoints: tuple[str, ...]) -> None:
     """Refuse names that would be read back as something else, such as numbers."""
     try:
-        understood = all(name == name.strip() for name in keypoints) and _sort_columns(columns).names == keypoints
-    except InputFormatError:
+        understood = _sort_columns(_split_header(_header_line(columns))[0]).names == keypoints
+    except (InputFormatError, csv.Error):
         understood = False
     if not understood:
         raise InputFormatError(

@@ -113,7 +113,8 @@ def read_tierpsy(path: Path, options: ReadOptions) -> Recording:
 
 
 def _split_animals(rows: _Rows, rate: float) -> list[Track]:
-    worms, starts = np.unique(rows.worm, return_index=True)
+    worms, counts = np.unique(rows.worm, return_counts=True)
+    stops = np.cumsum(counts)
     steps = np.diff(rows.points, axis=1)
     lengths = np.hypot(steps[..., 0], steps[..., 1]).sum(axis=1, dtype=float)
     return [
@@ -124,7 +125,7 @@ def _split_animals(rows: _Rows, rate: float) -> list[Track]:
             centroid=rows.centroid[first:stop],
             body_length=_median(lengths[first:stop]),
         )
-        for worm, first, stop in zip(worms, starts, [*starts[1:], rows.worm.size], strict=True)
+        for worm, first, stop in zip(worms, stops - counts, stops, strict=True)
     ]
 
 

@@ -78,7 +78,7 @@ def _best_group(file: h5py.File, path: Path) -> str:
             return group
     raise InputFormatError(
         f"{path}: head and tail were not resolved by WormPose (no group 'resolved'), so the angles may run either "
-        "way. Predict longer or clearer videos, or lower its score threshold, until 'resolved' is written."
+        "way. Predict again with a lower --score_threshold, or train the network longer."
     )
 
 

@@ -10,7 +10,9 @@ from ethomarkov.locomotion.path import Path
 BLOCK_FRAMES = 1024
 
 
-def propel(angles: Series, drag_ratio: float = 30.0, body_length: float = 1.0, length_unit: str = "body lengths") -> Path:
+def propel(
+    angles: Series, drag_ratio: float = 30.0, body_length: float = 1.0, length_unit: str = "body lengths"
+) -> Path:
     """Compute the path of a body from its tangent angles.
 
     Parameters
@@ -60,8 +62,8 @@ def rigid_steps(theta: FloatArray, drag_ratio: float) -> FloatArray:
 
     Notes
     -----
-    With tangent t, distance r from the centroid, c = r × t and deformation u over the interval, the drag on a segment is
-    α w + (1 − α)(t·w) t for w = u + V + Ω × r. Zero total force and torque give three linear equations for V and Ω.
+    With tangent t, distance r from the centroid, c = r × t and deformation u over the interval, the drag on a segment
+    is α w + (1 − α)(t·w) t for w = u + V + Ω × r. Zero total force and torque give three linear equations for V and Ω.
     """
     alpha, ell = drag_ratio, 1.0 / theta.shape[1]
     u = np.diff(_centred_segments(theta, ell), axis=0)

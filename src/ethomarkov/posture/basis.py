@@ -85,7 +85,7 @@ class PostureBasis:
         """
         if recording.kind == "amplitude":
             raise InputFormatError(
-                "The recording holds mode amplitudes already; a basis can be fitted to angles, centerlines or keypoints."
+                "The recording holds mode amplitudes already; a basis is fitted to angles, centerlines or keypoints."
             )
         rows = feature_rows(recording, n_segments)
         rows = rows[np.isfinite(rows).all(axis=1)].astype(float)
@@ -152,9 +152,9 @@ class PostureBasis:
         size = {"angle": recording.values.shape[1], "position": recording.values[0].size}.get(recording.kind)
         if wanted != self.features or (size is not None and size != self.n_features):
             raise InputFormatError(
-                f"The basis ({self.source}) describes {self.n_features} numbers of kind {self.features!r}, the recording "
-                f"holds {KIND_WORDS[recording.kind]} of shape {recording.values.shape[1:]}. Use a basis of that size, or "
-                "fit one to these animals (PostureBasis.fit; leave out --basis)."
+                f"The basis ({self.source}) describes {self.n_features} numbers of kind {self.features!r}, the "
+                f"recording holds {KIND_WORDS[recording.kind]} of shape {recording.values.shape[1:]}. Use a basis of "
+                "that size, or fit one to these animals (PostureBasis.fit; leave out --basis)."
             )
 
 
@@ -172,7 +172,7 @@ def feature_rows(recording: Recording, n_segments: int) -> FloatArray:
     """Turn postures into rows that do not depend on place and orientation."""
     values = recording.values
     if recording.kind == "angle":
-        return values - values.mean(axis=1, keepdims=True)
+        return np.asarray(values - values.mean(axis=1, keepdims=True))
     if recording.kind == "centerline":
         return tangent_angles(even_centerline(values, n_segments + 1))[0]
     aligned = align_keypoints(values)[0]
@@ -187,4 +187,4 @@ def _series(recording: Recording, rows: FloatArray) -> Series:
 def _signs(vectors: FloatArray) -> FloatArray:
     """Fix the sign of every mode: its largest entry is positive."""
     largest = np.abs(vectors).argmax(axis=0)
-    return np.sign(vectors[largest, np.arange(vectors.shape[1])])
+    return np.asarray(np.sign(vectors[largest, np.arange(vectors.shape[1])]))

@@ -73,9 +73,9 @@ def head_tail_bend(angles: Series) -> FloatArray:
 def paper_gamma(amplitudes: Series) -> FloatArray:
     """Compute γ = Σ θᵢ as published, for comparison with published event rates only.
 
-    Eigenworms have zero mean along the body, so the true sum of tangent angles vanishes; what the published computation
-    measured is the rounding of the eigenworm file to five digits. It works as a turn detector because the residue of mode
-    3 happens to be the largest: γ ≈ ∓3.5e-4 where a₃ ≈ ±15. Prefer a₃ or `head_tail_bend`.
+    Eigenworms have zero mean along the body, so the true sum of tangent angles vanishes; what the published
+    computation measured is the rounding of the eigenworm file to five digits. It works as a turn detector because the
+    residue of mode 3 happens to be the largest: γ ≈ ∓3.5e-4 where a₃ ≈ ±15. Prefer a₃ or `head_tail_bend`.
     """
     gamma: FloatArray = amplitudes.values[:, :5].astype(float) @ PAPER_COLUMN_SUMS
     return gamma

@@ -52,4 +52,4 @@ def _interpolate_rows(at: FloatArray, x: FloatArray, y: FloatArray) -> FloatArra
     # Shifting every row beyond the previous one makes all rows one ascending axis.
     shift = np.arange(n_rows)[:, None] * (x.max() + 1.0)
     flat = np.interp((at + shift).ravel(), (x + shift).ravel(), y.ravel())
-    return flat.reshape(at.shape)
+    return np.asarray(flat.reshape(at.shape))

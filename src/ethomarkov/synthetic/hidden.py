@@ -6,9 +6,7 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 
 
-def scaled_generator(
-    jumps: FloatArray, occupancy: FloatArray, is_inside: BoolArray, mean_outside: float
-) -> FloatArray:
+def scaled_generator(jumps: FloatArray, occupancy: FloatArray, is_inside: BoolArray, mean_outside: float) -> FloatArray:
     """Find the rates that have given jump probabilities and occupancies.
 
     Parameters

@@ -62,7 +62,7 @@ class WormModel:
     individual_spread
         Relative differences between individuals in run length and velocity.
     decline
-        Share by which the rate of entering pirouettes falls from start to end of the recording; 0 for a stationary worm.
+        Share by which the rate of entering pirouettes falls from start to end of the recording; 0 for stationary.
     missing
         Mean share of frames without posture.
     drag_ratio, body_length, tracking_noise
@@ -80,15 +80,18 @@ class WormModel:
         (0.16, 0.03, 0.02, 0.24, 0.00, 0.55, 0.00),
     )
     mean_run: float = 15.0
-    velocity: tuple[float, ...] = (0.62, 0.68, 0.42, 0.22, 0.05, -0.52, 0.07)
-    amplitude: tuple[float, ...] = (7.0, 7.2, 6.8, 6.6, 6.0, 7.0, 6.5)
+    velocity: tuple[float, ...] = (0.60, 0.64, 0.42, 0.22, 0.05, -0.52, 0.07)
+    amplitude: tuple[float, ...] = (6.2, 6.6, 6.9, 7.0, 7.6, 8.0, 7.7)
     wavelength: tuple[float, ...] = (0.75, 0.62, 0.68, 0.68, 0.70, 0.72, 0.70)
     bend: tuple[float, ...] = (0.5, 0.5, -2.5, 2.0, -14.0, 2.0, 17.0)
-    velocity_noise: tuple[float, ...] = (0.08, 0.08, 0.12, 0.15, 0.15, 0.12, 0.15)
-    amplitude_noise: float = 1.6
-    bend_noise: tuple[float, ...] = (3.8, 3.8, 4.2, 4.5, 5.0, 5.0, 6.5)
+    velocity_noise: tuple[float, ...] = (0.08, 0.08, 0.12, 0.15, 0.30, 0.15, 0.30)
+    amplitude_noise: tuple[float, ...] = (0.9, 0.9, 1.2, 1.6, 3.0, 2.2, 3.4)
+    bend_noise: tuple[float, ...] = (2.6, 2.6, 3.0, 3.5, 4.2, 5.0, 6.0)
     wavelength_noise: float = 0.05
-    shape_noise: tuple[float, float] = (1.9, 0.8)
+    shape_noise: tuple[tuple[float, ...], tuple[float, ...]] = (
+        (1.2, 1.2, 1.4, 1.9, 3.4, 3.3, 4.4),
+        (0.5, 0.5, 0.6, 0.9, 1.9, 1.0, 1.8),
+    )
     response: float = 0.3
     memory: tuple[float, ...] = (0.5, 1.0, 1.2, 1.0, 0.55, 0.5)
     individual_spread: float = 0.15
@@ -243,17 +246,20 @@ def _drive_body(
 ) -> FloatArray:
     """Turn a sequence of hidden states into mode amplitudes."""
     n_frames = states.size
-    follow = lambda demand: _smooth(np.asarray(demand)[states], model.response, sampling)  # noqa: E731
+
+    def follow(demand: tuple[float, ...]) -> FloatArray:
+        return _smooth(np.asarray(demand)[states], model.response, sampling)
+
     noise = [_coloured_noise(n_frames, time, sampling, rng) for time in model.memory]
     velocity = follow(model.velocity) * vigour + follow(model.velocity_noise) * noise[0]
-    amplitude = np.maximum(follow(model.amplitude) + model.amplitude_noise * noise[1], 1.0)
+    amplitude = np.maximum(follow(model.amplitude) + follow(model.amplitude_noise) * noise[1], 1.0)
     bend = follow(model.bend) + follow(model.bend_noise) * noise[2]
     waves = follow(model.wavelength) + model.wavelength_noise * noise[3]
     phase = rng.uniform(0, 2 * np.pi) + 2 * np.pi * np.cumsum(velocity) / sampling.rate
     postures = amplitude[:, None] * _project_wave(basis, waves, phase)
     postures[:, 2] += bend
-    postures[:, 3] += model.shape_noise[0] * noise[4]
-    postures[:, 4] += model.shape_noise[1] * noise[5]
+    postures[:, 3] += follow(model.shape_noise[0]) * noise[4]
+    postures[:, 4] += follow(model.shape_noise[1]) * noise[5]
     return postures
 
 
@@ -298,8 +304,8 @@ def _coloured_noise(n_frames: int, time: float, sampling: Sampling, rng: np.rand
 def draw_gaps(n_frames: int, share: float, rng: np.random.Generator) -> BoolArray:
     """Draw which frames are lost.
 
-    Three fifths of the loss are gaps of about a hundred frames anywhere; the rest are rare long losses, often at an end of
-    the recording, as in the published recordings.
+    Three fifths of the loss are gaps of about a hundred frames anywhere; the rest are rare long losses, often at an end
+    of the recording, as in the published recordings.
     """
     missing = np.zeros(n_frames, dtype=bool)
     median, spread = 75.0, 1.2
@@ -309,8 +315,8 @@ def draw_gaps(n_frames: int, share: float, rng: np.random.Generator) -> BoolArra
         missing[start : start + max(1, round(rng.lognormal(np.log(median), spread)))] = True
     if rng.random() < 0.25:
         length = round(rng.uniform(0.5, 1.5) * 1.6 * share * n_frames)
-        start = rng.choice([0, n_frames - length, rng.integers(n_frames - length)])
-        missing[start : start + length] = True
+        first = int(rng.choice(np.array([0, n_frames - length, rng.integers(n_frames - length)])))
+        missing[first : first + length] = True
     return missing
 
 

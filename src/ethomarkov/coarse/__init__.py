@@ -1,0 +1,5 @@
+"""Metastable states: sets of microstates that keep their probability."""
+
+from ethomarkov.coarse.coherence import Cut, best_cut
+
+__all__ = ["Cut", "best_cut"]

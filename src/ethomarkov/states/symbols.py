@@ -1,0 +1,62 @@
+"""Sequences of microstates."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
+from ethomarkov._core.types import IntArray
+from ethomarkov.exceptions import InputFormatError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symbols:
+    """One microstate per frame.
+
+    Parameters
+    ----------
+    labels
+        Int32, ``-1`` where there is none.
+    n_states
+        Number of microstates, visited or not.
+    segments
+        Gap-free runs of labelled frames.
+    sampling
+        Frames per second.
+    """
+
+    labels: IntArray = array_field("frame")
+    n_states: int
+    segments: Segments
+    sampling: Sampling
+
+    def __post_init__(self) -> None:
+        if self.labels.shape != (self.segments.n_rows,):
+            raise InputFormatError(
+                f"labels have shape {self.labels.shape}, the segments describe {self.segments.n_rows} rows; "
+                "one label per frame is needed."
+            )
+        freeze_arrays(self)
+
+    def visits(self) -> IntArray:
+        """Count the frames in each microstate."""
+        return np.bincount(self.labels[self.segments.valid], minlength=self.n_states)
+
+    def of(self, individual: int) -> "Symbols":
+        """Keep the runs of one individual; rows stay as they are."""
+        return Symbols(
+            labels=self.labels, n_states=self.n_states, segments=self.segments.of(individual), sampling=self.sampling
+        )
+
+    def relabel(self, group: IntArray) -> "Symbols":
+        """Replace every microstate by its group; microstates of group ``-1`` become missing."""
+        group = np.asarray(group, dtype=np.int32)
+        labels = np.where(self.labels >= 0, group[self.labels], np.int32(-1)).astype(np.int32)
+        return Symbols(
+            labels=labels,
+            n_states=int(group.max(initial=-1)) + 1,
+            segments=self.segments.keep(labels >= 0),
+            sampling=self.sampling,
+        )
