@@ -31,6 +31,8 @@ def _is_nwb(probe: Probe) -> bool:
 @reader("nwb", suffixes=(".nwb",), describes="NWB with ndx-pose, needs [nwb]", recognise=_is_nwb)
 def read_nwb(path: Path, options: ReadOptions) -> Recording:
     """Read every PoseEstimation of an NWB file as one animal."""
+    if not _is_nwb(Probe(path)):
+        raise InputFormatError(f"{path}: holds no nwb_version with processed data; an NWB file is needed.")
     pynwb = require("pynwb", extra="nwb", purpose="reading NWB files")
     require("ndx_pose", extra="nwb", purpose="reading poses in NWB files")
     with pynwb.NWBHDF5IO(str(path), "r", load_namespaces=True) as source:

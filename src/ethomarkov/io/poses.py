@@ -58,10 +58,10 @@ def read_movement(path: Path, options: ReadOptions) -> Recording:
 
 def _movement_recording(dataset: xr.Dataset, options: ReadOptions) -> Recording:
     dataset = dataset.rename({plural: plural[:-1] for plural in ("keypoints", "individuals") if plural in dataset.dims})
-    missing = {"time", "space", "keypoint", "individual"} - set(dataset["position"].dims)
-    if missing:
+    dims = dataset["position"].dims if "position" in dataset else ()
+    if not {"time", "space", "keypoint", "individual"} <= set(dims):
         raise InputFormatError(
-            f"position has the dimensions {', '.join(map(str, dataset['position'].dims))}; time, space, keypoint and "
+            f"position has the dimensions {', '.join(map(str, dims)) or '(there is none)'}; time, space, keypoint and "
             "individual are needed. Only poses can be read, not bounding boxes."
         )
     positions = dataset["position"].transpose("time", "individual", "keypoint", "space").values
@@ -138,6 +138,8 @@ def read_sleap(path: Path, options: ReadOptions) -> Recording:
 
     Read here and not through movement, which expects one order; newer files state theirs in ``dims``.
     """
+    if not _is_sleap_analysis(Probe(path)):
+        raise InputFormatError(f"{path}: holds no tracks with node_names; an analysis file of SLEAP is needed.")
     rate = _require_rate(options, "SLEAP analysis files")
     with h5py.File(path, "r") as file:
         nodes, tracks = _decode(file["node_names"]), _decode(file["track_names"]) if "track_names" in file else []
@@ -200,7 +202,13 @@ def _is_deeplabcut(probe: Probe) -> bool:
 )
 def read_deeplabcut(path: Path, options: ReadOptions) -> Recording:
     """Read predictions of DeepLabCut, or of LightningPose in the same layout, through movement."""
-    if Probe(path).is_hdf5:
+    probe = Probe(path)
+    if not _is_deeplabcut(probe):
+        raise InputFormatError(
+            f"{path}: holds neither the table {DLC_KEY} nor a first line that starts with scorer; a file of "
+            "DeepLabCut is needed."
+        )
+    if probe.is_hdf5:
         _refuse_code(path)
     return _read_with_movement(path, "DeepLabCut", options)
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.keypoints import level_angles
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader
-from ethomarkov.io.tables import level_angles
 from ethomarkov.recording import Recording, Track
 
 AMPLITUDE_RATE = 16.0
@@ -77,8 +77,11 @@ def read_shapes(path: Path, options: ReadOptions) -> Recording:
     A frame is missing when all of its angles are zero, a position when both coordinates are, and a length when
     it is zero. The body length of an animal is the median of the others.
     """
+    found = _variables(Probe(path))
+    if ANGLES not in found:
+        raise InputFormatError(f"{path}: holds {', '.join(found) or 'no such variables'}; {ANGLES} is needed.")
     stored = _load_arrays(path, (ANGLES, "wormCm", "wormLength"))
-    angles = stored.get(ANGLES, np.empty(0))
+    angles = stored[ANGLES]
     if angles.ndim != 3:
         raise InputFormatError(
             f"{path}: {ANGLES} has shape {angles.shape}; (animals, frames, segments) is needed. "

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.io.keypoints import position_recording, suggest
+from ethomarkov.io.keypoints import level_angles, position_recording, suggest
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader, writer
@@ -122,26 +122,12 @@ class Table:
             )
 
 
-def level_angles(theta: FloatArray) -> FloatArray:
-    """Unwrap tangent angles along the body and take the mean of each frame away.
-
-    Parameters
-    ----------
-    theta
-        Radians, ``(frames, segments)``; a frame with a missing angle comes back missing as a whole.
-    """
-    unwrapped = np.unwrap(np.asarray(theta, dtype=np.float64), axis=1)
-    mean = unwrapped.mean(axis=1, keepdims=True)
-    # a mean that is nothing but rounding stays, so that a file of level angles reads back unchanged
-    level: FloatArray = unwrapped - np.where(np.abs(mean) < 1e-6, 0.0, mean)
-    return level
-
-
 # --- CSV ---------------------------------------------------------------------------------------------------
 
 
 def _is_csv(probe: Probe) -> bool:
-    return probe.suffix in (".csv", ".tsv", ".txt") and bool(probe.text.strip())
+    is_deeplabcut = probe.text.lstrip('"').startswith("scorer")
+    return probe.suffix in (".csv", ".tsv", ".txt") and bool(probe.text.strip()) and not is_deeplabcut
 
 
 @reader(
@@ -401,7 +387,7 @@ def _is_npz(probe: Probe) -> bool:
 
 
 def _is_hdf5(probe: Probe) -> bool:
-    return bool(probe.hdf5_names & set(ARRAY_KINDS))
+    return probe.suffix in (".h5", ".hdf5", ".mat") and bool(probe.hdf5_names & set(ARRAY_KINDS))
 
 
 @reader("npz", suffixes=(".npz",), describes="arrays amplitudes, angles, centerline or positions", recognise=_is_npz)

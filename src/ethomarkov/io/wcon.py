@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import numpy as np
@@ -18,7 +18,7 @@ from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import HEAD_BYTES, Probe
 from ethomarkov.io.registry import reader, writer
 from ethomarkov.recording import Recording, Track
-from ethomarkov.recording.tracks import infer_rate
+from ethomarkov.recording.tracks import restate_rate
 
 MAX_MEMBER_BYTES = 4 * 2**30
 ZIP_SIGNATURE = b"PK"
@@ -117,16 +117,9 @@ def read_wcon(path: Path, options: ReadOptions) -> Recording:
     }
     if len(chunks) > 1:
         attrs["source_chunks"] = ", ".join(chunk.name for chunk in chunks)
-    tracks = _override_rate(tracks, options.sampling_rate)
+    if options.sampling_rate is not None:
+        tracks = restate_rate(tracks, options.sampling_rate)
     return Recording.from_tracks(tracks, kind="centerline", sampling_rate=options.sampling_rate, attrs=attrs)
-
-
-def _override_rate(tracks: list[Track], rate: float | None) -> list[Track]:
-    """Stretch the times so that frames of the file stay frames at the stated rate."""
-    if rate is None or all(track.time is None or len(track.time) < 2 for track in tracks):
-        return tracks
-    stretch = infer_rate(tracks) / rate
-    return [replace(track, time=np.asarray(track.time) * stretch) for track in tracks]
 
 
 def _ventral_side(pieces: Sequence[_Piece]) -> str:

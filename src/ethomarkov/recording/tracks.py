@@ -1,7 +1,7 @@
 """From time-stamped rows, as files hold them, to rows on a regular grid."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,16 +56,27 @@ def infer_rate(tracks: Sequence[Track]) -> float:
     return float(spans.sum() / every.sum())
 
 
+def restate_rate(tracks: Sequence[Track], rate: float) -> list[Track]:
+    """Stretch the times of tracks so that their frames stay frames at another rate.
+
+    For files whose own times or rate are known to be wrong.
+    """
+    if all(track.time is None or len(track.time) < 2 for track in tracks):
+        return list(tracks)
+    stretch = infer_rate(tracks) / Sampling(rate).rate
+    return [track if track.time is None else replace(track, time=track.time * stretch) for track in tracks]
+
+
 def grid_positions(track: Track, sampling: Sampling) -> IntArray:
     """Give every row of a track its place on the regular grid that starts at its first time."""
-    if track.time is None:
+    if track.time is None or len(track.time) == 0:
         return np.arange(len(track.values))
     time = np.asarray(track.time, dtype=float)
     if not np.isfinite(time).all():
         raise SamplingError(
             f"{np.sum(~np.isfinite(time))} times of {track.individual!r} are not numbers; every frame needs one."
         )
-    if time.size and np.any(np.diff(time) < 0):
+    if np.any(np.diff(time) < 0):
         at = int(np.flatnonzero(np.diff(time) < 0)[0])
         raise SamplingError(
             f"Times of {track.individual!r} go back from {time[at]:g} s to {time[at + 1]:g} s. "

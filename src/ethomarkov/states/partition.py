@@ -1,16 +1,57 @@
 """Microstates: a fine partition of the space of posture sequences."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from ethomarkov._core.random import generator
+from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.states.symbols import Symbols
 
 SEEDING_POINTS_PER_STATE = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Microstates:
+    """A partition that was found.
+
+    Parameters
+    ----------
+    centers
+        One row per microstate.
+    inertia
+        Mean squared distance of the fitted sequences to their centers.
+    """
+
+    centers: FloatArray = array_field("state", "component")
+    inertia: float
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def n_states(self) -> int:
+        """Number of microstates."""
+        return len(self.centers)
+
+    def label(self, series: Series) -> Symbols:
+        """Give every sequence the nearest microstate."""
+        from sklearn.metrics import pairwise_distances_argmin
+
+        if series.n_components != self.centers.shape[1]:
+            raise InputFormatError(
+                f"The sequences have {series.n_components} components, the microstates {self.centers.shape[1]}; "
+                "embed with the same modes and delays."
+            )
+        valid = series.segments.valid
+        labels = np.full(len(valid), -1, dtype=np.int32)
+        labels[valid] = pairwise_distances_argmin(series.values[valid], self.centers)
+        return Symbols(labels=labels, n_states=self.n_states, segments=series.segments, sampling=series.sampling)
 
 
 class Partition(BaseEstimator):  # type: ignore[misc]
@@ -30,14 +71,11 @@ class Partition(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    centers_
-        ``(n_states, components)``.
-    inertia_
-        Mean squared distance to the nearest center.
+    microstates_
+        What was found.
     """
 
-    centers_: FloatArray
-    inertia_: float
+    microstates_: Microstates
 
     def __init__(self, n_states: int = 1000, *, max_iterations: int = 50, seed: int = 0) -> None:
         self.n_states = n_states
@@ -59,15 +97,9 @@ class Partition(BaseEstimator):  # type: ignore[misc]
         seeds, _ = kmeans_plusplus(chosen, self.n_states, random_state=random_state)
         found = KMeans(self.n_states, init=seeds, n_init=1, max_iter=self.max_iterations, random_state=random_state)
         found.fit(points)
-        self.centers_ = found.cluster_centers_
-        self.inertia_ = float(found.inertia_ / len(points))
+        self.microstates_ = Microstates(centers=found.cluster_centers_, inertia=float(found.inertia_ / len(points)))
         return self
 
     def label(self, series: Series) -> Symbols:
         """Give every sequence the nearest microstate."""
-        from sklearn.metrics import pairwise_distances_argmin
-
-        valid = series.segments.valid
-        labels = np.full(len(valid), -1, dtype=np.int32)
-        labels[valid] = pairwise_distances_argmin(series.values[valid], self.centers_)
-        return Symbols(labels=labels, n_states=self.n_states, segments=series.segments, sampling=series.sampling)
+        return self.microstates_.label(series)

@@ -1,0 +1,41 @@
+"""Commands by import path, so that ``--help`` needs no scientific package."""
+
+import sys
+
+from cyclopts import App, CycloptsError
+from rich.console import Console
+from rich.markup import escape
+
+from ethomarkov import __version__
+from ethomarkov.exceptions import EthomarkovError
+
+COMMANDS = {
+    "demo": "Simulate a few synthetic worms and run the whole study on them.",
+    "run": "Run a study on your recordings.",
+    "summary": "Print the key figures of a study.",
+    "inspect": "Say what is in recording files, and draw it.",
+    "convert": "Write recordings in another format.",
+}
+
+app = App(
+    name="ethomarkov",
+    help="Predictive Markov models of animal behaviour across scales, from posture recordings.",
+    version=__version__,
+)
+for _name, _help in COMMANDS.items():
+    app.command(f"ethomarkov.cli.commands.{_name}:{_name}", name=_name, help=_help)
+
+
+def main() -> None:
+    """Run the command line; mistakes of use and of input end with one message and exit code 2."""
+    console = Console(stderr=True)
+    try:
+        app(exit_on_error=False, print_error=True)
+    except CycloptsError:
+        sys.exit(2)
+    except EthomarkovError as error:
+        console.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        console.print("interrupted; files appear only when they are complete, so nothing is half-written")
+        sys.exit(130)

@@ -1,0 +1,33 @@
+"""Recordings from one format to another."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from ethomarkov.cli.options import ReadingOptions
+from ethomarkov.cli.reading import read_recordings
+from ethomarkov.io import write_recording
+
+DEFAULT = ReadingOptions()
+
+
+def convert(
+    files: Annotated[tuple[Path, ...], Parameter(negative=())],
+    *,
+    out: Path,
+    reading: ReadingOptions = DEFAULT,
+) -> None:
+    """Write recordings in another format.
+
+    Parameters
+    ----------
+    files
+        Recordings in any known format; several are joined.
+    out
+        File to write; its ending tells the format: .nc, .wcon, .wcon.zip, .csv or .npz.
+    """
+    recording = read_recordings(files, reading)
+    written = write_recording(recording, out)
+    Console().print(f"{len(recording.individuals)} animals, {len(recording.values):,} frames written to {written}.")

@@ -1,0 +1,46 @@
+"""The demonstration."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from ethomarkov.cli.options import RunningOptions
+from ethomarkov.cli.study_output import check_directory, print_outcome, run_and_write
+from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.synthetic import simulate_worms
+from ethomarkov.workflow import Settings
+
+DEFAULT = RunningOptions()
+
+
+def demo(
+    *,
+    out: Path = Path("ethomarkov-demo"),
+    worms: int = 6,
+    minutes: float = 10.0,
+    running: RunningOptions = DEFAULT,
+) -> None:
+    """Simulate a few synthetic worms and run the whole study on them.
+
+    Parameters
+    ----------
+    out
+        Directory of the results.
+    worms
+        Synthetic worms to record.
+    minutes
+        Duration of each recording.
+    """
+    check_directory(out)
+    console = Console(quiet=running.quiet)
+    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+        made = simulate_worms(worms, minutes * 60, seed=running.seed, threads=threads, progress=progress)
+        settings = Settings(seed=running.seed)
+        _, figures = run_and_write(made.recording, settings, out, basis=made.basis, progress=progress)
+    print_outcome(console, figures, out)
+    run, pirouette = made.truth.mean_dwells().mean(axis=0)
+    console.print(
+        f"The truth behind these synthetic worms: runs of {run:.1f} s, pirouettes of {pirouette:.1f} s, slowest "
+        f"relaxation {made.truth.relaxation_times().mean():.1f} s (means over worms).",
+        highlight=False,
+    )

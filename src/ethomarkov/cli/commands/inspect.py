@@ -1,0 +1,84 @@
+"""What is in a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from ethomarkov.cli.options import ReadingOptions
+from ethomarkov.cli.reading import read_recordings
+from ethomarkov.figures.recording import draw_recording
+from ethomarkov.io.atomic import atomic_path
+from ethomarkov.recording import Recording
+from ethomarkov.recording.schema import KIND_WORDS
+
+DEFAULT = ReadingOptions()
+MOST_ROWS = 60
+
+
+def inspect(
+    files: Annotated[tuple[Path, ...], Parameter(negative=())],
+    *,
+    out: Path | None = None,
+    reading: ReadingOptions = DEFAULT,
+) -> None:
+    """Say what is in recording files: animals, frames, rate, gaps; and draw it.
+
+    Parameters
+    ----------
+    files
+        Recordings in any known format.
+    out
+        Where to draw them (.png, .pdf or .svg); nothing is drawn when left out.
+    """
+    recording = read_recordings(files, reading)
+    console = Console()
+    attrs = recording.dataset.attrs
+    console.print(
+        f"{KIND_WORDS[recording.kind]}, shape {recording.values.shape[1:]}, {len(recording.individuals)} animals, "
+        f"{recording.sampling.rate:g} Hz, format {attrs.get('source_format', 'mixed')}",
+        highlight=False,
+    )
+    console.print(_table(recording))
+    if out is not None:
+        with atomic_path(out) as temporary:
+            draw_recording(recording).savefig(temporary, dpi=150)
+        console.print(f"Drawn in {out}.", highlight=False)
+
+
+def _table(recording: Recording) -> Table:
+    table = Table(box=None, pad_edge=False)
+    columns = ("animal", "frames", "minutes", "missing", "gaps", "longest gap", "longest gap-free stretch", "path")
+    for title in columns:
+        table.add_column(title, justify="left" if title in ("animal", "path") else "right")
+    for i in range(min(len(recording.individuals), MOST_ROWS)):
+        table.add_row(*_row(recording, i))
+    if len(recording.individuals) > MOST_ROWS:
+        table.add_row(f"… {len(recording.individuals) - MOST_ROWS} more")
+    return table
+
+
+def _row(recording: Recording, individual: int) -> tuple[str, ...]:
+    segments, rate = recording.segments, recording.sampling.rate
+    first, stop = segments.offsets[individual : individual + 2]
+    runs = segments.of(individual).bounds
+    edges = np.concatenate([[first], runs[:, :2].ravel(), [stop]])
+    gaps = np.diff(edges)[::2]
+    gaps = gaps[gaps > 0]
+    frames = int(stop - first)
+    missing = gaps.sum() / max(frames, 1)
+    path = recording.centroid
+    measured = path is not None and bool(np.isfinite(path[first:stop]).any())
+    return (
+        recording.individuals[individual],
+        f"{frames:,}",
+        f"{frames / rate / 60:.1f}",
+        f"{100 * missing:.1f} %",
+        str(gaps.size),
+        f"{gaps.max(initial=0) / rate:.1f} s",
+        f"{segments.longest(individual) / rate:.1f} s",
+        "measured" if measured else "none",
+    )

@@ -1,0 +1,40 @@
+"""Options that several commands share."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How files are read."""
+
+    format: str = "auto"
+    """Format of the files; recognised by content when auto."""
+    rate: float | None = None
+    """Frames per second, for files that do not hold it or hold it wrong."""
+    min_confidence: float = 0.6
+    """Keypoints of lower likelihood are missing."""
+    keypoints: Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True, negative=())] = None
+    """Keypoints to keep, head first; the rest is left out."""
+    as_centerline: Annotated[bool, Parameter(negative=())] = False
+    """Take the keypoints, in order, as points along the body from head to tail."""
+    fill_gaps: float | None = None
+    """Fill gaps of at most this many seconds."""
+    resample: float | None = None
+    """Bring the recordings to this rate (Hz)."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunningOptions:
+    """How the work is done."""
+
+    seed: int = 0
+    """Of all random choices; the same seed gives the same result."""
+    threads: int | None = None
+    """Cores to use; all of them by default."""
+    quiet: Annotated[bool, Parameter(negative=())] = False
+    """Print nothing but errors."""

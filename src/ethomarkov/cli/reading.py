@@ -1,0 +1,24 @@
+"""Recordings as the command line asks for them."""
+
+from pathlib import Path
+
+from ethomarkov.cli.options import ReadingOptions
+from ethomarkov.io import read
+from ethomarkov.recording import Recording, fill_gaps, resample
+
+
+def read_recordings(files: tuple[Path, ...], options: ReadingOptions) -> Recording:
+    """Read files and apply the repairs that were asked for, resampling before filling."""
+    recording = read(
+        files,
+        options.format,
+        sampling_rate=options.rate,
+        min_confidence=options.min_confidence,
+        keypoints=options.keypoints,
+        as_centerline=options.as_centerline,
+    )
+    if options.resample is not None:
+        recording = resample(recording, options.resample)
+    if options.fill_gaps is not None:
+        recording = fill_gaps(recording, options.fill_gaps)
+    return recording

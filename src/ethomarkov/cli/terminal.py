@@ -1,0 +1,93 @@
+"""Progress and tables in the terminal."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ethomarkov._core.types import Progress as Report
+
+Figures = dict[str, Any]
+
+
+@contextlib.contextmanager
+def progress_bar(console: Console, *, quiet: bool) -> Iterator[Report | None]:
+    """Show one bar for the work inside."""
+    if quiet:
+        yield None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
+        task = bars.add_task("reading", total=None)
+
+        def report(what: str, done: int, total: int) -> None:
+            bars.update(task, description=what, completed=done, total=total)
+
+        yield report
+
+
+@contextlib.contextmanager
+def limited_threads(threads: int | None) -> Iterator[int]:
+    """Keep numerical libraries to a number of cores, and tell how many there are."""
+    import os
+
+    from threadpoolctl import threadpool_limits
+
+    cores = threads or os.cpu_count() or 1
+    with threadpool_limits(cores):
+        yield cores
+
+
+def summary_table(summary: Figures) -> Table:
+    """Lay the key figures out as a table."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="dim")
+    table.add_column()
+    for label, value in _rows(summary):
+        table.add_row(label, value)
+    return table
+
+
+def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
+    data, chain, choices = summary["data"], summary["chain"], summary["choices"]
+    yield (
+        "recording",
+        (
+            f"{data['animals']} animals, {data['minutes']:.1f} min at {data['rate_hz']:g} Hz, "
+            f"{100 * data['missing_share']:.1f} % missing"
+        ),
+    )
+    yield (
+        "choices",
+        (
+            f"{choices['n_delays']} frames per sequence, {choices['n_states']} microstates, lag {choices['lag']:g} s, "
+            f"seed {choices['seed']}"
+        ),
+    )
+    yield "entropy rate", f"{chain['entropy_rate_nat_per_s']:.2f} nat/s"
+    times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"])
+    yield "relaxation times", f"{times} s (chain of all animals)"
+    yield "slowest, per animal", f"{_interval(chain['slowest_relaxation_s'])} s"
+    for state in summary["macrostates"]["states"]:
+        yield (
+            state["name"],
+            (f"{100 * state['share_of_time']:.1f} % of the time, stays of {_interval(state['mean_dwell_s'])} s"),
+        )
+    for kind, found in (summary["events_per_minute"] or {}).items():
+        yield f"{kind}s per min", f"data {_interval(found['data'])}; simulation {_interval(found['simulation'])}"
+    simulation = summary["simulation"]
+    if "speed_body_lengths_per_s" in simulation:
+        measured = simulation.get("measured_speed_body_lengths_per_s")
+        shown = f"data {_interval(measured)}; " if measured else ""
+        yield "speed (lengths/s)", f"{shown}simulation {_interval(simulation['speed_body_lengths_per_s'])}"
+    for warning in summary["warnings"]:
+        yield "[yellow]note[/]", warning
+
+
+def _interval(found: dict[str, Any]) -> str:
+    if found["low"] != found["low"]:  # NaN: too few units for an interval
+        return f"{found['estimate']:.3g}"
+    return f"{found['estimate']:.3g} ({found['low']:.3g}, {found['high']:.3g}) over {found['n']} {found['over']}"

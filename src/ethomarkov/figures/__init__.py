@@ -1,0 +1,1 @@
+"""Results drawn on matplotlib axes; nothing here opens a window."""

@@ -1,0 +1,163 @@
+"""The report: one HTML file that needs nothing else."""
+
+import base64
+import io
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from ethomarkov import __version__
+from ethomarkov._core.interval import Interval
+from ethomarkov.figures.recording import draw_coverage, draw_traces
+from ethomarkov.figures.simulation import draw_autocorrelation, draw_paths
+from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_relaxation_times
+from ethomarkov.figures.style import figure_style, new_figure
+from ethomarkov.io.atomic import atomic_path
+from ethomarkov.posture import centerline_from_angles
+from ethomarkov.workflow.study import Study
+from ethomarkov.workflow.summary import Figures, macrostate_names, summarize
+
+REPORT_FILE = "report.html"
+CRAWL_SECONDS = 60.0
+CRAWL_POINTS = 26
+
+
+def write_report(study: Study, directory: Path, figures: Figures | None = None) -> Path:
+    """Write ``report.html`` into a directory.
+
+    Parameters
+    ----------
+    study
+        What was found.
+    directory
+        Where the page goes.
+    figures
+        Key figures, if they were computed before.
+    """
+    page = (
+        _environment()
+        .from_string(_template())
+        .render(
+            summary=figures or summarize(study),
+            settings=study.settings.model_dump(),
+            images={name: _embed(draw(study)) for name, draw in _drawings(study).items()},
+            ledger=study.ledger.totals(),
+            crawl=_crawl(study),
+            version=__version__,
+        )
+    )
+    target = directory / REPORT_FILE
+    with atomic_path(target) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return target
+
+
+def _drawings(study: Study) -> dict[str, Callable[[Study], Figure]]:
+    drawings: dict[str, Callable[[Study], Figure]] = {
+        "data": _draw_data,
+        "states": _draw_states,
+        "ethogram": _draw_ethogram,
+        "autocorrelation": _draw_autocorrelations,
+    }
+    return drawings | ({"paths": _draw_paths} if study.path is not None else {})
+
+
+def _draw_data(study: Study) -> Figure:
+    segments, rate = study.postures.segments, study.postures.sampling.rate
+    with figure_style():
+        bars = 0.6 + 0.2 * min(segments.n_individuals, 40)
+        figure = new_figure(8.5, bars + 2.8)
+        upper, lower = figure.subplots(2, 1, height_ratios=[bars, 2.4])
+        draw_coverage(upper, segments, rate)
+        start, stop, _ = segments.bounds[segments.lengths.argmax()]
+        rows = study.postures.values[start : min(stop, start + round(60 * rate)), :5]
+        draw_traces(lower, rows, rate, [f"$a_{k + 1}$" for k in range(rows.shape[1])], "mode amplitudes")
+    return figure
+
+
+def _draw_states(study: Study) -> Figure:
+    with figure_style():
+        figure = new_figure(8.5, 3.0)
+        left, right = figure.subplots(1, 2)
+        draw_relaxation_times(left, study.spectrum)
+        draw_coherence(right, study.cut, study.chain.stationary)
+    return figure
+
+
+def _draw_ethogram(study: Study) -> Figure:
+    with figure_style():
+        figure = new_figure(8.5, 1.0 + 0.28 * min(study.symbols.segments.n_individuals, 12))
+        draw_ethogram(figure.subplots(), study.macrostates, macrostate_names(study))
+    return figure
+
+
+def _draw_autocorrelations(study: Study) -> Figure:
+    n_modes = min(study.postures.n_components, 5)
+    with figure_style():
+        figure = new_figure(8.5, 2.3)
+        for k, axes in enumerate(np.atleast_1d(figure.subplots(1, n_modes, sharey=True))):
+            draw_autocorrelation(axes, study.postures, study.simulated, k, seconds=6.0)
+            if k == 0:
+                axes.set_ylabel("correlation")
+                axes.legend(loc="upper right")
+    return figure
+
+
+def _draw_paths(study: Study) -> Figure:
+    with figure_style():
+        figure = new_figure(5.0, 4.2)
+        if study.path is not None:
+            draw_paths(figure.subplots(), study.path)
+    return figure
+
+
+def _embed(figure: Figure) -> Markup:
+    """Turn a figure into an image that lives inside the page."""
+    stream = io.BytesIO()
+    with figure_style():
+        figure.savefig(stream, format="png", dpi=150)
+    return Markup("data:image/png;base64," + base64.b64encode(stream.getvalue()).decode())
+
+
+def _crawl(study: Study) -> dict[str, object] | None:
+    """Pack a minute of a simulated body as it crawls, for the animation."""
+    if study.path is None or study.basis is None:
+        return None
+    angles = study.basis.reconstruct(study.simulated)
+    start, stop, _ = angles.segments.bounds[0]
+    stop = min(stop, start + round(CRAWL_SECONDS * angles.sampling.rate))
+    body = centerline_from_angles(angles.values[start:stop], study.path.heading[start:stop])
+    body = body - body.mean(axis=1, keepdims=True) + study.path.centroid[start:stop, None]
+    points = np.linspace(0, body.shape[1] - 1, CRAWL_POINTS).round().astype(int)
+    packed = body[:, points].astype("<f4").tobytes()
+    return {
+        "frames": int(stop - start),
+        "points": CRAWL_POINTS,
+        "rate": angles.sampling.rate,
+        "data": base64.b64encode(packed).decode(),
+    }
+
+
+def _environment() -> Environment:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"interval": _format_interval, "percent": lambda share: f"{100 * share:.1f} %"}
+    return environment
+
+
+def _format_interval(found: dict[str, float]) -> str:
+    """Write an interval as people do, and say over what it was taken."""
+    interval = Interval(**found)  # type: ignore[arg-type]
+    if not np.isfinite(interval.estimate):
+        return "not defined"
+    if not np.isfinite(interval.low):
+        return f"{interval.estimate:.3g}"
+    return f"{interval} over {interval.n} {interval.over}"
+
+
+def _template() -> str:
+    return resources.files("ethomarkov.report").joinpath("templates/report.html").read_text(encoding="utf-8")

@@ -1,0 +1,64 @@
+"""Settings of a study."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ethomarkov._core.sampling import Sampling
+
+SEQUENCE_SECONDS = 11 / 16
+LAG_SECONDS = 0.75
+VISITS_PER_STATE = 150
+MOST_STATES = 1000
+
+
+class Settings(BaseModel):
+    """All choices of a study; what is None is chosen from the data.
+
+    Parameters
+    ----------
+    n_modes
+        Posture modes.
+    n_delays
+        Frames per posture sequence, K; by default what 0.69 s holds.
+    n_states
+        Microstates, N; by default one per 150 sequences, at most 1000.
+    lag
+        Seconds between the states of the chain, τ; by default 0.75 s, to the nearest frame.
+    min_measure
+        Share of time that either macrostate must hold.
+    n_walks
+        Simulated animals.
+    simulated_minutes
+        Duration of each.
+    drag_ratio
+        Normal over tangential drag, α.
+    seed
+        Of the whole study.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    n_modes: Annotated[int, Field(ge=1)] = 5
+    n_delays: Annotated[int | None, Field(ge=1)] = None
+    n_states: Annotated[int | None, Field(ge=2)] = None
+    lag: Annotated[float | None, Field(gt=0)] = None
+    min_measure: Annotated[float, Field(ge=0, lt=0.5)] = 0.02
+    n_walks: Annotated[int, Field(ge=1)] = 20
+    simulated_minutes: Annotated[float, Field(gt=0)] = 10.0
+    drag_ratio: Annotated[float, Field(gt=0)] = 30.0
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    @classmethod
+    def paper(cls) -> "Settings":
+        """Give the published choices: eleven frames, 1000 microstates, 0.75 s, the slowest mode whatever its share."""
+        return cls(n_modes=5, n_delays=11, n_states=1000, lag=0.75, min_measure=0.0, drag_ratio=30.0)
+
+    def for_data(self, sampling: Sampling, n_sequences: int) -> "Settings":
+        """Fill in what is chosen from the data."""
+        chosen = {
+            "n_delays": self.n_delays or max(1, round(SEQUENCE_SECONDS * sampling.rate)),
+            "lag": self.lag or max(1, round(LAG_SECONDS * sampling.rate)) / sampling.rate,
+            "n_states": self.n_states or max(2, min(MOST_STATES, n_sequences // VISITS_PER_STATE)),
+        }
+        return self.model_copy(update=chosen)

@@ -1,0 +1,309 @@
+"""One study, from a recording to simulated paths."""
+
+import dataclasses
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ethomarkov import __version__
+from ethomarkov._core.ledger import Ledger
+from ethomarkov._core.random import generator
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import IntArray, Progress
+from ethomarkov.coarse import Cut, best_cut
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.results import load_attrs, load_result, save_results
+from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion import propel
+from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
+from ethomarkov.posture import PostureBasis
+from ethomarkov.posture.basis import amplitude_series
+from ethomarkov.recording import Recording
+from ethomarkov.simulation import simulate_symbols, unfold_postures
+from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
+from ethomarkov.workflow.config import Settings
+
+STUDY_FILE = "study.nc"
+STUDY_SCHEMA = "ethomarkov-study/1"
+STAGES = ("postures", "sequences", "microstates", "chain", "macrostates", "simulation", "paths")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the recording itself says of each animal's path; NaN where it says nothing."""
+
+    centroid: np.ndarray = dataclasses.field(metadata={"dims": ("frame", "space"), "unit": ""})
+    body_length: np.ndarray = dataclasses.field(metadata={"dims": ("individual",), "unit": ""})
+    length_unit: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """Everything that a study found.
+
+    Parameters
+    ----------
+    settings
+        The choices, with those made from the data filled in.
+    postures
+        Mode amplitudes.
+    basis
+        Shapes of the modes; None for amplitudes that came without one.
+    measured
+        Measured paths and body lengths.
+    microstates, symbols
+        The partition, and the microstate of every frame.
+    chain, spectrum
+        The Markov chain of all animals at the lag τ and its slow modes.
+    cut
+        The division into two macrostates.
+    simulated
+        Mode amplitudes of simulated animals.
+    path
+        Their paths; None when postures cannot be turned into a body.
+    ledger
+        What was lost on the way.
+    """
+
+    settings: Settings
+    postures: Series
+    basis: PostureBasis | None
+    measured: Measured
+    microstates: Microstates
+    symbols: Symbols
+    chain: MarkovChain
+    spectrum: Spectrum
+    cut: Cut
+    simulated: Series
+    path: AnimalPath | None
+    ledger: Ledger
+
+    @property
+    def is_worm(self) -> bool:
+        """Do the postures describe a body wave (tangent angles, at least three modes)."""
+        return self.basis is not None and self.basis.features == "angle" and self.postures.n_components >= 3
+
+    @property
+    def macrostates(self) -> Symbols:
+        """Macrostate of every frame: 0 the one of larger measure, 1 the other."""
+        return self.symbols.relabel(self.macrostate_of)
+
+    @property
+    def macrostate_of(self) -> IntArray:
+        """Macrostate of every microstate; ``-1`` outside the chain."""
+        group = np.full(self.chain.n_states, -1, dtype=np.int32)
+        larger_is_upper = self.chain.stationary[self.cut.upper == 1].sum() > 0.5
+        group[self.chain.states] = 1 - self.cut.upper if larger_is_upper else self.cut.upper
+        return group
+
+    def save(self, directory: Path) -> Path:
+        """Write ``study.nc`` into a directory."""
+        results = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name != "settings" and getattr(self, field.name) is not None
+        }
+        attrs = {
+            "schema": STUDY_SCHEMA,
+            "settings": self.settings.model_dump_json(),
+            "version": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        target = directory / STUDY_FILE
+        save_results(target, results, attrs)
+        return target
+
+    @classmethod
+    def load(cls, directory: Path) -> "Study":
+        """Read a study back."""
+        file = directory / STUDY_FILE if directory.is_dir() else directory
+        attrs = study_attrs(file)
+        kinds: dict[str, type] = {
+            "postures": Series,
+            "measured": Measured,
+            "microstates": Microstates,
+            "symbols": Symbols,
+            "chain": MarkovChain,
+            "spectrum": Spectrum,
+            "cut": Cut,
+            "simulated": Series,
+            "ledger": Ledger,
+        }
+        optional: dict[str, type] = {"basis": PostureBasis, "path": AnimalPath}
+        parts: dict[str, Any] = {name: load_result(file, name, kind) for name, kind in kinds.items()}
+        parts |= {name: _load_if_there(file, name, kind) for name, kind in optional.items()}
+        return cls(settings=Settings.model_validate_json(attrs["settings"]), **parts)
+
+
+def study_attrs(file: Path) -> dict[str, str]:
+    """Read settings and provenance of a study file, checking that it is one."""
+    if not file.exists():
+        raise InputFormatError(f"{file}: no study there. Make one with `ethomarkov run FILES --out DIRECTORY`.")
+    try:
+        attrs = load_attrs(file)
+    except (OSError, ValueError) as error:
+        raise InputFormatError(
+            f"{file}: cannot be opened as a study ({error}). It is not netCDF, or it is truncated; run it again."
+        ) from error
+    if attrs.get("schema") != STUDY_SCHEMA:
+        raise InputFormatError(
+            f"{file}: is not a study of this version (schema {attrs.get('schema')!r}, {STUDY_SCHEMA!r} is needed). "
+            "Name the directory that `ethomarkov run` wrote, or run it again."
+        )
+    return attrs
+
+
+def _load_if_there(file: Path, name: str, kind: type) -> object:
+    try:
+        return load_result(file, name, kind)
+    except InputFormatError:
+        return None
+
+
+def run_study(
+    recording: Recording,
+    settings: Settings | None = None,
+    *,
+    basis: PostureBasis | None = None,
+    progress: Progress | None = None,
+) -> Study:
+    """Run all stages on a recording.
+
+    Parameters
+    ----------
+    recording
+        Of one animal or of many.
+    settings
+        Choices; the default chooses from the data.
+    basis
+        Posture modes; by default they are fitted to angles, centerlines and keypoints, and amplitudes are taken as they
+        are.
+    progress
+        Called before each stage.
+    """
+    settings = settings or Settings()
+    report = _stage_reporter(progress)
+    report("postures")
+    postures, basis = project_postures(recording, settings.n_modes, basis)
+    report("sequences")
+    settings = settings.for_data(postures.sampling, 0)
+    sequences = DelayEmbedding(n_delays=_given(settings.n_delays)).transform(postures)
+    settings = settings.for_data(postures.sampling, int(sequences.segments.lengths.sum()))
+    report("microstates")
+    n_states, lag = _given(settings.n_states), settings.lag or 0.0
+    partition = Partition(n_states=n_states, seed=settings.seed).fit(sequences)
+    symbols = partition.label(sequences)
+    report("chain")
+    chain = MarkovChain.from_symbols(symbols, lag)
+    spectrum = slow_spectrum(chain)
+    report("macrostates")
+    cut = best_cut(chain, settings.min_measure)
+    report("simulation")
+    simulated = simulate_animals(chain, postures, symbols, settings)
+    report("paths")
+    path = propel(basis.reconstruct(simulated), settings.drag_ratio) if _has_body(basis) and basis else None
+    report(None)
+    return Study(
+        settings=settings,
+        postures=postures,
+        basis=basis,
+        measured=measured_paths(recording),
+        microstates=partition.microstates_,
+        symbols=symbols,
+        chain=chain,
+        spectrum=spectrum,
+        cut=cut,
+        simulated=simulated,
+        path=path,
+        ledger=keep_ledger(recording, postures, symbols, chain),
+    )
+
+
+def project_postures(
+    recording: Recording, n_modes: int, basis: PostureBasis | None
+) -> tuple[Series, PostureBasis | None]:
+    """Bring any recording to mode amplitudes, fitting a basis where there is none."""
+    if recording.kind == "amplitude" and basis is None:
+        return amplitude_series(recording, min(n_modes, recording.values.shape[1])), None
+    if basis is None:
+        n_features = recording.values[0].size if recording.kind != "centerline" else n_modes
+        basis = PostureBasis.fit(recording, min(n_modes, n_features))
+    return basis.project(recording), basis
+
+
+def simulate_animals(chain: MarkovChain, postures: Series, symbols: Symbols, settings: Settings) -> Series:
+    """Walk the chain and unfold the postures of every walk."""
+    walks = simulate_symbols(
+        chain,
+        settings.simulated_minutes * 60,
+        n_walks=settings.n_walks,
+        rng=generator(settings.seed, "walks"),
+    )
+    return unfold_postures(
+        walks, postures, symbols, _given(settings.n_delays), rng=generator(settings.seed, "postures")
+    )
+
+
+def measured_paths(recording: Recording) -> Measured:
+    """Collect what the recording says of paths and body lengths."""
+    n_rows = len(recording.values)
+    lengths = recording.body_lengths
+    return Measured(
+        centroid=np.full((n_rows, 2), np.nan) if recording.centroid is None else np.asarray(recording.centroid),
+        body_length=np.array([lengths.get(name, np.nan) for name in recording.individuals]),
+        length_unit=str(recording.dataset.attrs.get("length_unit", "")),
+        source=str(recording.dataset.attrs.get("source_format", "")),
+    )
+
+
+def keep_ledger(recording: Recording, postures: Series, symbols: Symbols, chain: MarkovChain) -> Ledger:
+    """Write down what every step lost, per animal."""
+    names = postures.segments.individuals
+    frames, windows = postures.segments.count_rows(), symbols.segments.count_rows()
+    book = recording.ledger().note(
+        "sequences", names, "windows", frames, windows, reason="too close to a gap or an end"
+    )
+    first, last = symbols.segments.pairs(symbols.sampling.frames(chain.lag))
+    owner = symbols.segments.row_individual[first]
+    connected = chain.state_index >= 0
+    inside = connected[symbols.labels[first]] & connected[symbols.labels[last]]
+    n_animals = len(names)
+    pairs = np.bincount(owner, minlength=n_animals)
+    kept = np.bincount(owner, inside, n_animals).astype(int)
+    book = book.note("transitions", names, "transitions", windows, pairs, reason="no partner one lag later")
+    book = book.note("transitions", names, "transitions", pairs, kept, reason="state outside the connected chain")
+    return book.note(
+        "chain",
+        ("all",),
+        "states",
+        np.array([chain.n_states]),
+        np.array([chain.states.size]),
+        reason="not connected with the others",
+    )
+
+
+def _stage_reporter(progress: Progress | None) -> Callable[[str | None], None]:
+    def report(stage: str | None) -> None:
+        if progress is not None:
+            done = STAGES.index(stage) if stage is not None else len(STAGES)
+            progress(stage or STAGES[-1], done, len(STAGES))
+
+    return report
+
+
+def _has_body(basis: PostureBasis | None) -> bool:
+    return basis is not None and basis.features == "angle"
+
+
+def _given(number: int | None) -> int:
+    if number is None:
+        raise ValueError("Settings.for_data has not been called")
+    return number
