@@ -1,6 +1,7 @@
 """Progress and tables in the terminal."""
 
 import contextlib
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,11 +71,11 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
     yield "entropy rate", f"{chain['entropy_rate_nat_per_s']:.2f} nat/s"
     times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"])
     yield "relaxation times", f"{times} s (chain of all animals)"
-    yield "slowest, per animal", f"{_interval(chain['slowest_relaxation_s'])} s"
+    yield "slowest, per animal", _interval(chain["slowest_relaxation_s"], " s")
     for state in summary["macrostates"]["states"]:
         yield (
             state["name"],
-            (f"{100 * state['share_of_time']:.1f} % of the time, stays of {_interval(state['mean_dwell_s'])} s"),
+            (f"{100 * state['share_of_time']:.1f} % of the time, stays of {_interval(state['mean_dwell_s'], ' s')}"),
         )
     for kind, found in (summary["events_per_minute"] or {}).items():
         yield f"{kind}s per min", f"data {_interval(found['data'])}; simulation {_interval(found['simulation'])}"
@@ -87,7 +88,8 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
         yield "[yellow]note[/]", warning
 
 
-def _interval(found: dict[str, Any]) -> str:
-    if found["low"] != found["low"]:  # NaN: too few units for an interval
-        return f"{found['estimate']:.3g}"
-    return f"{found['estimate']:.3g} ({found['low']:.3g}, {found['high']:.3g}) over {found['n']} {found['over']}"
+def _interval(found: dict[str, Any], unit: str = "") -> str:
+    if math.isnan(found["low"]):  # too few units for an interval
+        return f"{found['estimate']:.3g}{unit}"
+    limits = f"({found['low']:.3g}, {found['high']:.3g})"
+    return f"{found['estimate']:.3g} {limits}{unit} over {found['n']} {found['over']}"

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from ethomarkov._core.sampling import Sampling
+from ethomarkov.exceptions import InputFormatError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
@@ -23,3 +26,11 @@ class ReadOptions:
     min_confidence: float = 0.6
     keypoints: tuple[str, ...] | None = None
     as_centerline: bool = False
+
+    def __post_init__(self) -> None:
+        if self.sampling_rate is not None:
+            Sampling(self.sampling_rate)
+        if not 0 <= self.min_confidence <= 1:
+            raise InputFormatError(
+                f"min_confidence is {self.min_confidence!r}; it is a likelihood, so a number from 0 to 1 is needed."
+            )

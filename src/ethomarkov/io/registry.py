@@ -10,6 +10,7 @@ from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.recording import Recording, merge_recordings
+from ethomarkov.recording.schema import KIND_WORDS
 
 Read = Callable[[Path, ReadOptions], Recording]
 Write = Callable[[Recording, Path], None]
@@ -72,7 +73,8 @@ def writer(suffix: str) -> Callable[[Write], Write]:
 def formats() -> tuple[Format, ...]:
     """List the formats that can be read, the most specific first."""
     _load_modules()
-    return tuple(_FORMATS.values())
+    rank = {f"ethomarkov.io.{module}": place for place, module in enumerate(MODULES)}
+    return tuple(sorted(_FORMATS.values(), key=lambda one: rank.get(one.read.__module__, len(rank))))
 
 
 def read(
@@ -135,9 +137,24 @@ def _read_one(file: Path, name: str, options: ReadOptions) -> Recording:
         if str(file) in str(error):
             raise
         raise type(error)(f"{file}: {error}") from error
+    except (OSError, KeyError) as error:
+        raise InputFormatError(
+            f"{file}: looks like {chosen.name} but cannot be read as such ({error}). It is damaged, or of another "
+            "version of that format; export it again, or save the postures as CSV or NPZ."
+        ) from error
+    _check_options(recording, options)
     dataset = recording.dataset
     dataset.attrs |= {"source_format": chosen.name, "source_file": file.name}
     return replace(recording, dataset=dataset)
+
+
+def _check_options(recording: Recording, options: ReadOptions) -> None:
+    """Refuse options that had no effect, rather than ignore them."""
+    asked = [name for name in ("keypoints", "as_centerline") if getattr(options, name)]
+    if asked and recording.kind not in ("position", "centerline"):
+        raise InputFormatError(
+            f"{' and '.join(asked)} was given, but the file holds {KIND_WORDS[recording.kind]}; leave it out."
+        )
 
 
 def _find_format(file: Path, name: str) -> Format:

@@ -149,14 +149,14 @@ def _environment() -> Environment:
     return environment
 
 
-def _format_interval(found: dict[str, float]) -> str:
+def _format_interval(found: dict[str, float], unit: str = "") -> str:
     """Write an interval as people do, and say over what it was taken."""
     interval = Interval(**found)  # type: ignore[arg-type]
     if not np.isfinite(interval.estimate):
         return "not defined"
     if not np.isfinite(interval.low):
-        return f"{interval.estimate:.3g}"
-    return f"{interval} over {interval.n} {interval.over}"
+        return f"{interval.estimate:.3g} {unit}"
+    return f"{interval} {unit} over {interval.n} {interval.over}"
 
 
 def _template() -> str:

@@ -54,11 +54,23 @@ class Settings(BaseModel):
         """Give the published choices: eleven frames, 1000 microstates, 0.75 s, the slowest mode whatever its share."""
         return cls(n_modes=5, n_delays=11, n_states=1000, lag=0.75, min_measure=0.0, drag_ratio=30.0)
 
-    def for_data(self, sampling: Sampling, n_sequences: int) -> "Settings":
+    def sequence_frames(self, sampling: Sampling) -> int:
+        """Frames per sequence: as set, or what 0.69 s holds."""
+        return self.n_delays or max(1, round(SEQUENCE_SECONDS * sampling.rate))
+
+    def complete(self, sampling: Sampling, n_sequences: int) -> "CompleteSettings":
         """Fill in what is chosen from the data."""
         chosen = {
-            "n_delays": self.n_delays or max(1, round(SEQUENCE_SECONDS * sampling.rate)),
+            "n_delays": self.sequence_frames(sampling),
             "lag": self.lag or max(1, round(LAG_SECONDS * sampling.rate)) / sampling.rate,
             "n_states": self.n_states or max(2, min(MOST_STATES, n_sequences // VISITS_PER_STATE)),
         }
-        return self.model_copy(update=chosen)
+        return CompleteSettings.model_validate(self.model_dump() | chosen)
+
+
+class CompleteSettings(Settings):
+    """Settings with nothing left open."""
+
+    n_delays: Annotated[int, Field(ge=1)]
+    n_states: Annotated[int, Field(ge=2)]
+    lag: Annotated[float, Field(gt=0)]

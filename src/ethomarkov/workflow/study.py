@@ -26,7 +26,7 @@ from ethomarkov.posture.basis import amplitude_series
 from ethomarkov.recording import Recording
 from ethomarkov.simulation import simulate_symbols, unfold_postures
 from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
-from ethomarkov.workflow.config import Settings
+from ethomarkov.workflow.config import CompleteSettings, Settings
 
 STUDY_FILE = "study.nc"
 STUDY_SCHEMA = "ethomarkov-study/1"
@@ -71,7 +71,7 @@ class Study:
         What was lost on the way.
     """
 
-    settings: Settings
+    settings: CompleteSettings
     postures: Series
     basis: PostureBasis | None
     measured: Measured
@@ -86,7 +86,7 @@ class Study:
 
     @property
     def is_worm(self) -> bool:
-        """Do the postures describe a body wave (tangent angles, at least three modes)."""
+        """Whether the postures describe a body wave: tangent angles in at least three modes."""
         return self.basis is not None and self.basis.features == "angle" and self.postures.n_components >= 3
 
     @property
@@ -140,7 +140,7 @@ class Study:
         optional: dict[str, type] = {"basis": PostureBasis, "path": AnimalPath}
         parts: dict[str, Any] = {name: load_result(file, name, kind) for name, kind in kinds.items()}
         parts |= {name: _load_if_there(file, name, kind) for name, kind in optional.items()}
-        return cls(settings=Settings.model_validate_json(attrs["settings"]), **parts)
+        return cls(settings=CompleteSettings.model_validate_json(attrs["settings"]), **parts)
 
 
 def study_attrs(file: Path) -> dict[str, str]:
@@ -194,25 +194,24 @@ def run_study(
     report("postures")
     postures, basis = project_postures(recording, settings.n_modes, basis)
     report("sequences")
-    settings = settings.for_data(postures.sampling, 0)
-    sequences = DelayEmbedding(n_delays=_given(settings.n_delays)).transform(postures)
-    settings = settings.for_data(postures.sampling, int(sequences.segments.lengths.sum()))
+    sequences = DelayEmbedding(n_delays=settings.sequence_frames(postures.sampling)).transform(postures)
+    chosen = settings.complete(postures.sampling, int(sequences.segments.lengths.sum()))
     report("microstates")
-    n_states, lag = _given(settings.n_states), settings.lag or 0.0
-    partition = Partition(n_states=n_states, seed=settings.seed).fit(sequences)
+    partition = Partition(n_states=chosen.n_states, seed=chosen.seed).fit(sequences)
     symbols = partition.label(sequences)
     report("chain")
-    chain = MarkovChain.from_symbols(symbols, lag)
+    chain = MarkovChain.from_symbols(symbols, chosen.lag)
     spectrum = slow_spectrum(chain)
     report("macrostates")
-    cut = best_cut(chain, settings.min_measure)
+    cut = best_cut(chain, chosen.min_measure)
     report("simulation")
-    simulated = simulate_animals(chain, postures, symbols, settings)
+    simulated = simulate_animals(chain, postures, symbols, chosen)
     report("paths")
-    path = propel(basis.reconstruct(simulated), settings.drag_ratio) if _has_body(basis) and basis else None
+    has_body = basis is not None and basis.features == "angle"
+    path = propel(basis.reconstruct(simulated), chosen.drag_ratio) if has_body and basis else None
     report(None)
     return Study(
-        settings=settings,
+        settings=chosen,
         postures=postures,
         basis=basis,
         measured=measured_paths(recording),
@@ -239,7 +238,7 @@ def project_postures(
     return basis.project(recording), basis
 
 
-def simulate_animals(chain: MarkovChain, postures: Series, symbols: Symbols, settings: Settings) -> Series:
+def simulate_animals(chain: MarkovChain, postures: Series, symbols: Symbols, settings: CompleteSettings) -> Series:
     """Walk the chain and unfold the postures of every walk."""
     walks = simulate_symbols(
         chain,
@@ -247,9 +246,7 @@ def simulate_animals(chain: MarkovChain, postures: Series, symbols: Symbols, set
         n_walks=settings.n_walks,
         rng=generator(settings.seed, "walks"),
     )
-    return unfold_postures(
-        walks, postures, symbols, _given(settings.n_delays), rng=generator(settings.seed, "postures")
-    )
+    return unfold_postures(walks, postures, symbols, settings.n_delays, rng=generator(settings.seed, "postures"))
 
 
 def measured_paths(recording: Recording) -> Measured:
@@ -297,13 +294,3 @@ def _stage_reporter(progress: Progress | None) -> Callable[[str | None], None]:
             progress(stage or STAGES[-1], done, len(STAGES))
 
     return report
-
-
-def _has_body(basis: PostureBasis | None) -> bool:
-    return basis is not None and basis.features == "angle"
-
-
-def _given(number: int | None) -> int:
-    if number is None:
-        raise ValueError("Settings.for_data has not been called")
-    return number

@@ -85,7 +85,7 @@ def _relaxation_of(study: Study, individual: int) -> float:
 def _macrostate_figures(study: Study) -> Figures:
     names = macrostate_names(study)
     symbols = study.macrostates
-    state, duration = dwell_times(symbols)
+    state, duration = dwell_times(symbols, study.chain.lag)
     shares = np.bincount(symbols.labels[symbols.segments.valid], minlength=2) / max(symbols.segments.lengths.sum(), 1)
     rng = generator(study.settings.seed, "dwell")
     return {

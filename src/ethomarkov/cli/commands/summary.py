@@ -1,6 +1,7 @@
 """The key figures of a study."""
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,4 +36,4 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
-    return None if isinstance(value, float) and value != value else value
+    return None if isinstance(value, float) and math.isnan(value) else value
