@@ -23,7 +23,7 @@ def draw_coverage(axes: Axes, segments: Segments, rate: float) -> None:
         whole = (0, (offsets[i + 1] - offsets[i]) / rate / 60)
         axes.broken_barh([whole], (i - 0.35, 0.7), color=MISSING, lw=0)
         axes.broken_barh([(a, b - a) for a, b in spans], (i - 0.35, 0.7), color=DATA, lw=0)
-    axes.set(xlabel="time (min)", ylim=(segments.n_individuals - 0.5, -0.5))
+    axes.set(xlabel="time (min)", xlim=(0, None), ylim=(segments.n_individuals - 0.5, -0.5))
     if segments.n_individuals <= MOST_ANIMALS_LABELLED:
         axes.set_yticks(range(segments.n_individuals), segments.individuals)
     else:

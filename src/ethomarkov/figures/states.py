@@ -26,7 +26,7 @@ def draw_relaxation_times(axes: Axes, spectrum: Spectrum) -> None:
                 mfc=DATA if marker == "o" else "none",
             )
     axes.axhline(spectrum.lag, color=MISSING, lw=1, ls="--")
-    axes.annotate(f"lag {spectrum.lag:g} s", (mode[-1], spectrum.lag), ha="right", va="bottom", color="#666666")
+    axes.annotate(f"lag {spectrum.lag:g} s", (mode[0], spectrum.lag), ha="left", va="top", color="#666666")
     axes.set(xlabel="mode of the chain", ylabel="relaxation time (s)", ylim=(0, None))
     axes.legend(loc="upper right")
     axes.set_title("Relaxation times")
@@ -67,7 +67,7 @@ def draw_ethogram(axes: Axes, symbols: Symbols, names: tuple[str, ...], most_ani
             axes.broken_barh(bars, (individual - 0.4, 0.8), color=colour, lw=0)
     for name, colour in zip(names, MACROSTATES, strict=False):
         axes.plot([], [], color=colour, lw=6, label=name)
-    axes.set(xlabel="time (min)", ylim=(shown - 0.5, -0.5))
+    axes.set(xlabel="time (min)", xlim=(0, None), ylim=(shown - 0.5, -0.5))
     axes.set_yticks(range(shown), segments.individuals[:shown])
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
     axes.set_title("Ethogram")

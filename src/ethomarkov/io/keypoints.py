@@ -1,7 +1,4 @@
-"""From keypoints and angles as files give them to those of a recording.
-
-Which keypoints are kept, how sure they must be, which way is up, and where an angle is counted from.
-"""
+"""From keypoints as files give them to those of a recording: which are kept, how sure they must be, which way is up."""
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
@@ -99,21 +96,6 @@ def image_track(
     if confidence is not None:
         plane[np.asarray(confidence) < options.min_confidence] = np.nan
     return Track(individual=individual, values=plane, time=time)
-
-
-def level_angles(theta: FloatArray) -> FloatArray:
-    """Unwrap tangent angles along the body and take the mean of each frame away.
-
-    Parameters
-    ----------
-    theta
-        Radians, ``(frames, segments)``; a frame with a missing angle comes back missing as a whole.
-    """
-    unwrapped = np.unwrap(np.asarray(theta, dtype=np.float64), axis=1)
-    mean = unwrapped.mean(axis=1, keepdims=True)
-    # a mean that is nothing but rounding stays, so that a file of level angles reads back unchanged
-    level: FloatArray = unwrapped - np.where(np.abs(mean) < 1e-6, 0.0, mean)
-    return level
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

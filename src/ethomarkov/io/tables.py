@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.io.keypoints import level_angles, position_recording, suggest
+from ethomarkov.io.keypoints import position_recording, suggest
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader, writer
 from ethomarkov.recording import Recording, Track
+from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.recording.schema import FRAME_COUNT, KIND_DIMS, KIND_WORDS, Kind
 
 COLUMN_SPELLINGS = (
@@ -105,7 +106,7 @@ class Table:
 
     def _tracks(self) -> Iterator[Track]:
         names, first, owner = np.unique(self.individual, return_index=True, return_inverse=True)
-        values = level_angles(self.values) if self.kind == "angle" else self.values
+        values = remove_orientation(self.values)[0] if self.kind == "angle" else self.values
         lengths = self.body_lengths
         if lengths is not None and lengths.shape != names.shape:
             raise InputFormatError(

@@ -13,6 +13,7 @@ from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording, Track
+from ethomarkov.recording.tracks import median_length
 
 SMOOTHED, RAW = "coordinates/skeletons", "skeleton"
 TRAJECTORIES, FEATURES = "trajectories_data", "features_timeseries"
@@ -115,15 +116,13 @@ def read_tierpsy(path: Path, options: ReadOptions) -> Recording:
 def _split_animals(rows: _Rows, rate: float) -> list[Track]:
     worms, counts = np.unique(rows.worm, return_counts=True)
     stops = np.cumsum(counts)
-    steps = np.diff(rows.points, axis=1)
-    lengths = np.hypot(steps[..., 0], steps[..., 1]).sum(axis=1, dtype=float)
     return [
         Track(
             individual=f"worm_{worm}",
             values=rows.points[first:stop],
             time=rows.frame[first:stop] / rate,
             centroid=rows.centroid[first:stop],
-            body_length=_median(lengths[first:stop]),
+            body_length=median_length(rows.points[first:stop]),
         )
         for worm, first, stop in zip(worms, stops - counts, stops, strict=True)
     ]

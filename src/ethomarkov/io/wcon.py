@@ -18,7 +18,7 @@ from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import HEAD_BYTES, Probe
 from ethomarkov.io.registry import reader, writer
 from ethomarkov.recording import Recording, Track
-from ethomarkov.recording.tracks import restate_rate
+from ethomarkov.recording.tracks import median_length, restate_rate
 
 MAX_MEMBER_BYTES = 4 * 2**30
 ZIP_SIGNATURE = b"PK"
@@ -438,7 +438,7 @@ def _join(pieces: Sequence[_Piece], n_points: int) -> Track:
         values=values,
         time=time[order],
         centroid=np.concatenate(centroids)[order],
-        body_length=_median_length(values),
+        body_length=median_length(values),
     )
 
 
@@ -451,13 +451,6 @@ def _resample(spine: FloatArray, n_points: int) -> FloatArray:
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spine, axis=0).T))])
     even = np.linspace(0.0, along[-1], n_points)
     return np.stack([np.interp(even, along, column) for column in spine.T], axis=1)
-
-
-def _median_length(points: FloatArray) -> float | None:
-    steps = np.diff(points, axis=1)
-    lengths = np.hypot(steps[..., 0], steps[..., 1]).sum(axis=1)
-    known = lengths[np.isfinite(lengths)]
-    return float(np.median(known)) if known.size else None
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

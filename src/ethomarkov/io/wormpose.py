@@ -5,12 +5,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording, Track
+from ethomarkov.recording.orientation import remove_orientation
 
 # The best first: post-processed angles, then those whose head was told from the tail.
 GROUPS = ("smooth", "interp", "raw", "resolved", "orig")
@@ -65,7 +65,7 @@ def read_wormpose(path: Path, options: ReadOptions) -> Recording:
             "ventral_side": "anticlockwise" if flipped else "unknown",
         }
     return Recording.from_tracks(
-        [Track(individual=_name_animal(path), values=-_unwrap_bodies(theta))],
+        [Track(individual=_name_animal(path), values=-remove_orientation(theta)[0])],
         kind="angle",
         sampling_rate=None if rate is None else float(rate),
         attrs=attrs,
@@ -80,15 +80,6 @@ def _best_group(file: h5py.File, path: Path) -> str:
         f"{path}: head and tail were not resolved by WormPose (no group 'resolved'), so the angles may run either "
         "way. Predict again with a lower --score_threshold, or train the network longer."
     )
-
-
-def _unwrap_bodies(theta: FloatArray) -> FloatArray:
-    """Remove jumps of 2π along each body and the direction in which it points; incomplete bodies become missing."""
-    angles = np.full(theta.shape, np.nan)
-    complete = np.isfinite(theta).all(axis=1)
-    unwrapped = np.unwrap(theta[complete], axis=1)
-    angles[complete] = unwrapped - unwrapped.mean(axis=1, keepdims=True)
-    return angles
 
 
 def _name_animal(path: Path) -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ethomarkov._core.types import FloatArray
+from ethomarkov.recording.orientation import remove_orientation
 
 
 def tangent_angles(centerline: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -28,13 +29,6 @@ def tangent_angles(centerline: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     step = np.diff(np.asarray(centerline), axis=1)
     return remove_orientation(np.arctan2(step[..., 1], step[..., 0]))
-
-
-def remove_orientation(angles: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Unwrap angles along the body and take out the mean of every frame."""
-    smooth = np.unwrap(np.asarray(angles), axis=1)
-    orientation = smooth.mean(axis=1)
-    return smooth - orientation[:, None], orientation
 
 
 def centerline_from_angles(

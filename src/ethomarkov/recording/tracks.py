@@ -36,6 +36,13 @@ class Track:
     body_length: float | None = None
 
 
+def median_length(centerline: FloatArray) -> float | None:
+    """Find the median length of centerlines ``(frames, points, 2)``; None when all are incomplete."""
+    lengths = np.linalg.norm(np.diff(centerline, axis=1), axis=2).sum(axis=1)
+    known = lengths[np.isfinite(lengths)]
+    return float(np.median(known)) if known.size else None
+
+
 def infer_rate(tracks: Sequence[Track]) -> float:
     """Estimate the frame rate from the times of all tracks.
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ethomarkov.exceptions import EthomarkovError, InputFormatError, SamplingError
 from ethomarkov.io import read, write_recording
-from ethomarkov.io.keypoints import level_angles
 from ethomarkov.recording import Recording, Track
+from ethomarkov.recording.orientation import remove_orientation
 
 OTHER_FORMATS = ("stephens", "stephens-shapes", "movement", "sleap", "sleap-labels", "deeplabcut", "nwb", "npz", "hdf5")
 KINDS = ("amplitude", "angle", "centerline", "position")
@@ -223,7 +223,7 @@ class TestNpz:
             with h5py.File(path, "w") as file:
                 file[name], file["fps"] = values, 20
         recording = read(path)
-        expected = level_angles(values) if kind == "angle" else values
+        expected = remove_orientation(values)[0] if kind == "angle" else values
         assert (recording.kind, recording.individuals, recording.sampling.rate) == (kind, ("fly",), 20.0)
         np.testing.assert_array_equal(recording.values, expected.astype(np.float32))
 
@@ -355,7 +355,7 @@ def random_track(name, kind, n_features, *, centroid, rng):
     n_frames = int(rng.integers(3, 30))
     shape = (n_frames, n_features) if kind in ("amplitude", "angle") else (n_frames, n_features, 2)
     values = (
-        level_angles(rng.uniform(-0.7, 0.7, shape))
+        remove_orientation(rng.uniform(-0.7, 0.7, shape))[0]
         if kind == "angle"
         else 10 ** rng.uniform(-3, 3) * rng.normal(size=shape)
     )
