@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from ethomarkov._core.types import Progress as Report
+from ethomarkov._core.words import count_of
 
 Figures = dict[str, Any]
 
@@ -57,7 +58,7 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
     yield (
         "recording",
         (
-            f"{data['animals']} animals, {data['minutes']:.1f} min at {data['rate_hz']:g} Hz, "
+            f"{count_of(data['animals'], 'animal')}, {data['minutes']:.1f} min at {data['rate_hz']:g} Hz, "
             f"{100 * data['missing_share']:.1f} % missing"
         ),
     )

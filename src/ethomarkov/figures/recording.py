@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.figures.style import DATA, MISSING, MODES, figure_style, new_figure
 from ethomarkov.recording import Recording
 from ethomarkov.recording.schema import KIND_WORDS
@@ -47,16 +48,16 @@ def draw_recording(recording: Recording) -> Figure:
     segments = recording.segments
     rate = recording.sampling.rate
     with figure_style():
-        height = 2.6 + 0.22 * min(segments.n_individuals, MOST_ANIMALS_LABELLED)
+        height = 3.4 + 0.22 * min(segments.n_individuals, MOST_ANIMALS_LABELLED)
         figure = new_figure(8.0, height)
-        upper, lower = figure.subplots(2, 1, height_ratios=[max(height - 2.6, 0.8), 2.2])
+        upper, lower = figure.subplots(2, 1, height_ratios=[max(height - 3.0, 0.5), 2.6])
         draw_coverage(upper, segments, rate)
         start, stop, _ = segments.bounds[segments.lengths.argmax()]
         stop = min(stop, start + round(TRACE_SECONDS * rate))
         values = recording.values[start:stop].reshape(stop - start, -1)
         columns = np.unique(np.linspace(0, values.shape[1] - 1, min(values.shape[1], MOST_TRACES)).round().astype(int))
         draw_traces(lower, values[:, columns], rate, _column_names(recording, columns), "")
-        figure.suptitle(f"{len(recording.individuals)} animals, {KIND_WORDS[recording.kind]}, {rate:g} Hz")
+        figure.suptitle(f"{count_of(len(recording.individuals), 'animal')}, {KIND_WORDS[recording.kind]}, {rate:g} Hz")
     return figure
 
 

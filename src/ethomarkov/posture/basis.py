@@ -9,6 +9,7 @@ import numpy as np
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.posture.angles import tangent_angles
 from ethomarkov.posture.centerline import even_centerline
@@ -103,7 +104,7 @@ class PostureBasis:
             mean=mean,
             explained_variance=variance[::-1][:n_modes] / variance.sum(),
             features="keypoint" if recording.kind == "position" else "angle",
-            source=f"principal components of {len(recording.individuals)} animals",
+            source=f"principal components of {count_of(len(recording.individuals), 'animal')}",
         )
 
     @classmethod

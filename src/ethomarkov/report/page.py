@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from ethomarkov import __version__
 from ethomarkov._core.interval import Interval
+from ethomarkov._core.words import count_of
 from ethomarkov.figures.recording import draw_coverage, draw_traces
 from ethomarkov.figures.simulation import draw_autocorrelation, draw_paths
 from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_relaxation_times
@@ -145,7 +146,11 @@ def _crawl(study: Study) -> dict[str, object] | None:
 
 def _environment() -> Environment:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"interval": _format_interval, "percent": lambda share: f"{100 * share:.1f} %"}
+    environment.filters |= {
+        "count": count_of,
+        "interval": _format_interval,
+        "percent": lambda share: f"{100 * share:.1f} %",
+    }
     return environment
 
 

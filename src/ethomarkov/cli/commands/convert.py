@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from ethomarkov._core.words import count_of
 from ethomarkov.cli.options import ReadingOptions
 from ethomarkov.cli.reading import read_recordings
 from ethomarkov.io import write_recording
@@ -30,4 +31,6 @@ def convert(
     """
     recording = read_recordings(files, reading)
     written = write_recording(recording, out)
-    Console().print(f"{len(recording.individuals)} animals, {len(recording.values):,} frames written to {written}.")
+    Console().print(
+        f"{count_of(len(recording.individuals), 'animal')}, {count_of(len(recording.values), 'frame')} written to {written}."
+    )

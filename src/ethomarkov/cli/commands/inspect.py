@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
+from ethomarkov._core.words import count_of
 from ethomarkov.cli.options import ReadingOptions
 from ethomarkov.cli.reading import read_recordings
 from ethomarkov.figures.recording import draw_recording
@@ -38,7 +39,7 @@ def inspect(
     console = Console()
     attrs = recording.dataset.attrs
     console.print(
-        f"{KIND_WORDS[recording.kind]}, shape {recording.values.shape[1:]}, {len(recording.individuals)} animals, "
+        f"{KIND_WORDS[recording.kind]}, shape {recording.values.shape[1:]}, {count_of(len(recording.individuals), 'animal')}, "
         f"{recording.sampling.rate:g} Hz, format {attrs.get('source_format', 'mixed')}",
         highlight=False,
     )

@@ -32,7 +32,7 @@ class ModelOptions:
     """Seconds between the states of the chain; 0.75 by default."""
     walks: int = 20
     """Simulated animals."""
-    minutes: float = 10.0
+    simulated_minutes: float = 10.0
     """Duration of each simulation."""
     drag_ratio: float = 30.0
     """Normal over tangential drag of the body."""
@@ -79,7 +79,7 @@ def _settings(model: ModelOptions, seed: int) -> Settings:
             n_states=model.states,
             lag=model.lag,
             n_walks=model.walks,
-            simulated_minutes=model.minutes,
+            simulated_minutes=model.simulated_minutes,
             drag_ratio=model.drag_ratio,
             seed=seed,
         )
