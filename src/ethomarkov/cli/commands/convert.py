@@ -31,6 +31,5 @@ def convert(
     """
     recording = read_recordings(files, reading)
     written = write_recording(recording, out)
-    Console().print(
-        f"{count_of(len(recording.individuals), 'animal')}, {count_of(len(recording.values), 'frame')} written to {written}."
-    )
+    animals, frames = count_of(len(recording.individuals), "animal"), count_of(len(recording.values), "frame")
+    Console().print(f"{animals}, {frames} written to {written}.", highlight=False)

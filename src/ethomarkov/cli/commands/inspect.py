@@ -37,9 +37,9 @@ def inspect(
     """
     recording = read_recordings(files, reading)
     console = Console()
-    attrs = recording.dataset.attrs
+    attrs, animals = recording.dataset.attrs, count_of(len(recording.individuals), "animal")
     console.print(
-        f"{KIND_WORDS[recording.kind]}, shape {recording.values.shape[1:]}, {count_of(len(recording.individuals), 'animal')}, "
+        f"{KIND_WORDS[recording.kind]}, shape {recording.values.shape[1:]}, {animals}, "
         f"{recording.sampling.rate:g} Hz, format {attrs.get('source_format', 'mixed')}",
         highlight=False,
     )
