@@ -7,8 +7,11 @@ from scipy import sparse
 from scipy.sparse.linalg import eigs, eigsh
 
 from ethomarkov._core.result import array_field, freeze_arrays
-from ethomarkov._core.types import ComplexArray, FloatArray
+from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray
 from ethomarkov.markov.chain import DENSE_BELOW, MarkovChain
+from ethomarkov.states.symbols import Symbols
+
+REAL_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,83 @@ class Spectrum:
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each mode does: "relaxing" (λ real and positive), "oscillating" (complex) or "alternating" (λ < 0).
+
+        An alternating mode changes sign at every lag: an oscillation of about twice the lag, or a faster one seen too
+        rarely. It is no relaxation, whatever its modulus.
+        """
+        turns = np.abs(self.eigenvalues.imag) > REAL_TOLERANCE
+        positive = self.eigenvalues.real > 0
+        return tuple(np.where(turns, "oscillating", np.where(positive, "relaxing", "alternating")).tolist())
+
+    @property
+    def decay_times(self) -> FloatArray:
+        """−τ / ln |λ| in seconds: how fast the amplitude of a mode dies, whether or not it oscillates."""
+        with np.errstate(divide="ignore"):
+            return -self.lag / np.log(np.abs(self.eigenvalues))
+
+    @property
+    def periods(self) -> FloatArray:
+        """2πτ / |arg λ| in seconds, infinite for relaxing modes; periods below twice the lag appear longer."""
+        turn = np.abs(np.angle(self.eigenvalues.real + 1j * np.where(self._is_real, 0.0, self.eigenvalues.imag)))
+        with np.errstate(divide="ignore"):
+            return 2 * np.pi * self.lag / turn
+
+    @property
+    def _is_real(self) -> BoolArray:
+        return np.abs(self.eigenvalues.imag) <= REAL_TOLERANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowTimes:
+    """The slowest time of a chain, read in two ways.
+
+    Parameters
+    ----------
+    relaxation
+        Of the chain itself, −τ / ln Re λ₂: comparable with the rates of switching.
+    reversibilized
+        Of the chain averaged with its time reversal: an upper bound, which sets metastable sets apart best.
+    """
+
+    relaxation: float
+    reversibilized: float
+
+    def explain(self) -> str:
+        """Say in words what the two numbers mean."""
+        return (
+            f"The slowest mode of the chain relaxes in {self.relaxation:.3g} s; compare this with switching rates. The "
+            f"reversibilised chain, which is used to find metastable sets, relaxes in {self.reversibilized:.3g} s: an "
+            "upper bound, longer because cycles such as the body wave are averaged with their reverse."
+        )
+
+
+def slow_times(chain: MarkovChain) -> SlowTimes:
+    """Compute the slowest time of a chain and of its reversibilised version."""
+    second = float(reversible_modes(chain, 1)[0][0])
+    bound = -chain.lag / float(np.log(second)) if 0 < second < 1 else float("nan")
+    return SlowTimes(relaxation=float(slow_spectrum(chain, 1).relaxation_times[0]), reversibilized=bound)
+
+
+def modes_on_frames(symbols: Symbols, chain: MarkovChain, modes: FloatArray) -> FloatArray:
+    """Give every frame the value of the modes in its microstate; NaN where there is none.
+
+    Parameters
+    ----------
+    symbols
+        Microstates in time.
+    chain
+        On whose states the modes are given.
+    modes
+        One column per mode, as from `reversible_modes`.
+    """
+    table = np.full((chain.n_states + 1, modes.shape[1]), np.nan)
+    table[chain.states] = modes
+    on_frames: FloatArray = table[np.where(symbols.segments.valid, symbols.labels, chain.n_states)]
+    return on_frames
+
 
 def slow_spectrum(chain: MarkovChain, n_modes: int = 10) -> Spectrum:
     """Find the slowest modes of the chain as it is, not reversibilised.
@@ -53,7 +133,9 @@ def _leading(P: sparse.csr_array, n_wanted: int) -> ComplexArray:
     if n <= max(DENSE_BELOW, n_wanted + 2):
         values = np.linalg.eigvals(P.toarray()).astype(complex)
     else:
-        values = eigs(P, k=n_wanted, which="LR", v0=np.ones(n) / n, return_eigenvectors=False)
+        # A fixed start makes the answer reproducible; it must not be an eigenvector, as the constant one is.
+        start = np.random.default_rng(0).standard_normal(n)
+        values = eigs(P, k=n_wanted, which="LR", v0=start, return_eigenvectors=False)
     order = np.lexsort((-values.imag, -values.real.round(12)))
     leading: ComplexArray = values[order][:n_wanted]
     return leading

@@ -1,8 +1,11 @@
 """The command line run in this process, and recordings to run it on."""
 
+import contextlib
 import dataclasses
+import io
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,34 +18,41 @@ from ethomarkov.posture import PostureBasis, centerline_from_angles
 from ethomarkov.recording import Recording, Track
 from ethomarkov.synthetic import simulate_worms
 
-QUICK = ("--states", "12", "--walks", "2", "--minutes", "0.5", "--threads", "1")
+QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
 """Options that keep a study below a second."""
 
 Outcome = tuple[int, str, str]
 Cli = Callable[..., Outcome]
 
 
-def run_main(capsys: pytest.CaptureFixture[str], arguments: tuple[object, ...]) -> Outcome:
-    """Run the command line as the console script does and collect what it says."""
-    capsys.readouterr()
-    before = sys.argv
-    sys.argv = ["ethomarkov", *map(str, arguments)]
+def call(*arguments: object) -> Outcome:
+    """Run the command line as the console script does, and collect what it says."""
+    out, err = io.StringIO(), io.StringIO()
     code = 0
-    try:
-        main()
-    except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    finally:
-        sys.argv = before
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        # cyclopts warns in tests about programs that read sys.argv, which this one is meant to
+        warnings.filterwarnings("ignore", "Cyclopts application invoked without tokens")
+        patch.setattr(sys, "argv", ["ethomarkov", *map(str, arguments)])
+        patch.setenv("COLUMNS", os.environ.get("COLUMNS", "1000"))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as stop:
+                code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+def cli(monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Give ``cli(*args) -> (exit_code, stdout, stderr)``, on a terminal wide enough not to break lines."""
-    monkeypatch.setenv("COLUMNS", "4000")
-    return lambda *arguments: run_main(capsys, arguments)
+    monkeypatch.setenv("COLUMNS", "1000")
+    return call
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the pictures of the report out; drawing them takes most of a small study's time."""
+    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
 
 
 @pytest.fixture(scope="session")
@@ -112,25 +122,8 @@ class Ran:
 def study(files, basis_file, tmp_path_factory) -> Ran:
     """A finished study of the two worms; nobody may write into it."""
     directory = tmp_path_factory.mktemp("study") / "made by run"
-    said = _capture(("run", files["nc"], "--basis", basis_file, "--out", directory, *QUICK))
-    return Ran(directory, *said)
-
-
-def _capture(arguments: tuple[object, ...]) -> tuple[str, str]:
-    """Run the command line outside any test, where capsys cannot be had."""
-    import contextlib
-    import io
-
-    out, err = io.StringIO(), io.StringIO()
-    before, columns = sys.argv, os.environ.get("COLUMNS")
-    sys.argv = ["ethomarkov", *map(str, arguments)]
-    os.environ["COLUMNS"] = "4000"
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
-    finally:
-        sys.argv = before
-        os.environ.pop("COLUMNS")
-        if columns is not None:
-            os.environ["COLUMNS"] = columns
-    return out.getvalue(), err.getvalue()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "1000")
+        code, out, err = call("run", files["nc"], "--basis", basis_file, "--out", directory, *QUICK)
+    assert code == 0, err
+    return Ran(directory, out, err)

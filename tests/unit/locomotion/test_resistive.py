@@ -44,7 +44,8 @@ def scalar_path(theta, alpha, length):
         angles = [(a + b) / 2 for a, b in zip(theta[frame], theta[frame + 1], strict=True)]
         middle = centres(angles)
 
-        def load(vx, vy, spin, with_deformation, before=before, after=after, middle=middle, angles=angles):
+        def load(motion, with_deformation, before=before, after=after, middle=middle, angles=angles):
+            vx, vy, spin = motion
             fx = fy = torque = 0.0
             for k, angle in enumerate(angles):
                 rx, ry = middle[k]
@@ -57,8 +58,8 @@ def scalar_path(theta, alpha, length):
                 fx, fy, torque = fx + gx, fy + gy, torque + rx * gy - ry * gx
             return np.array([fx, fy, torque])
 
-        unit = np.column_stack([load(*column, False) for column in np.eye(3)])
-        vx, vy, spin = linalg.solve(unit, -load(0, 0, 0, True))
+        unit = np.column_stack([load(column, False) for column in np.eye(3)])
+        vx, vy, spin = linalg.solve(unit, -load((0, 0, 0), True))
         angle = turned + spin / 2
         place = place + [vx * np.cos(angle) - vy * np.sin(angle), vx * np.sin(angle) + vy * np.cos(angle)]
         turned += spin

@@ -94,6 +94,13 @@ class TestStationary:
         """Doubly stochastic, with all eigenvalues on the unit circle: periodic chains have a stationary law too."""
         np.testing.assert_allclose(stationary_law(sparse.csr_array(np.roll(np.eye(n), 1, axis=1))), 1 / n, atol=1e-12)
 
+    @pytest.mark.parametrize("n", [6, 60, 200])
+    def test_a_ring_of_unequal_stays(self, n):
+        """One way round: the same flux passes every state, so that π is inverse to the chance of leaving."""
+        leave = np.linspace(0.2, 0.9, n)
+        pi = chain_of(np.diag(1 - leave) + leave[:, None] * np.roll(np.eye(n), 1, axis=1)).stationary
+        np.testing.assert_allclose(pi, (1 / leave) / (1 / leave).sum(), rtol=1e-8)
+
     @pytest.mark.parametrize("leak", [1e-3, 1e-6])
     def test_two_blocks_that_hardly_talk(self, leak):
         block = random_chain(60).transition.toarray()

@@ -43,9 +43,8 @@ def test_equals_a_loop_over_entries():
 
 
 def test_zeros_that_are_stored_do_not_count():
-    stored = sparse.csr_array((np.array([1.0, 0.0, 1.0, 1.0]), ([0, 0, 0, 1], [0, 0, 1, 0])), shape=(2, 2))
     counts = sparse.csr_array(
         (np.array([1.0, 1.0, 1.0, 0.0]), np.array([0, 1, 0, 1]), np.array([0, 2, 4])), shape=(2, 2)
     )
-    assert stored.nnz <= 4
+    assert counts.nnz == 4
     assert entropy_rate(MarkovChain.from_counts(counts, 1.0)) == pytest.approx(2 / 3 * np.log(2), rel=1e-10)

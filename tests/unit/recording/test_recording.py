@@ -1,5 +1,7 @@
 """Recordings: grid, validation, ledger, merging, files."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -161,7 +163,7 @@ class TestLedger:
         for name, rows in zip(recording.individuals, values, strict=True):
             steps = [entry for entry in entries if entry.individual == name]
             assert steps[0].before == 20
-            assert all(later.before == earlier.after for earlier, later in zip(steps, steps[1:], strict=False))
+            assert all(later.before == earlier.after for earlier, later in pairwise(steps))
             assert steps[0].lost == np.isnan(rows).all(axis=1).sum()
             assert sum(entry.lost for entry in steps) == np.isnan(rows).any(axis=1).sum()
         assert [entry.after for entry in recording.ledger().totals()] == [37, 36]

@@ -66,7 +66,7 @@ def test_one_frame_changes_nothing():
 
 
 def test_no_window_fits():
-    with pytest.raises(SamplingError, match="longest gap-free stretch is 5 frames. Use at most 5"):
+    with pytest.raises(SamplingError, match=r"longest gap-free stretch is 5 frames\. Use at most 5"):
         DelayEmbedding(6).transform(numbered(9, gaps=[3]))
     assert DelayEmbedding(5).transform(numbered(9, gaps=[3])).segments.lengths.tolist() == [1]
 

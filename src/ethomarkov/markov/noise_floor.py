@@ -1,0 +1,126 @@
+"""What relaxation times look like when there is no dynamics: the same estimate from shuffled symbols."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ethomarkov._core.parallel import map_tasks
+from ethomarkov._core.random import generator
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov.markov.chain import MarkovChain
+from ethomarkov.markov.spectrum import Spectrum, reversible_modes, slow_spectrum
+from ethomarkov.states.symbols import Symbols
+
+Recipe = Literal["permute", "resample"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shuffles:
+    """How symbols are shuffled.
+
+    Parameters
+    ----------
+    n
+        Independent shuffles.
+    recipe
+        "permute" keeps how often each microstate occurs in every gap-free run; "resample" draws with replacement
+        within each run, as published.
+    seed
+        Of the shuffles.
+    """
+
+    n: int = 20
+    recipe: Recipe = "permute"
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseFloor:
+    """Second eigenvalues of shuffled symbols.
+
+    Parameters
+    ----------
+    eigenvalues
+        Real part of the leading nontrivial eigenvalue of each shuffle.
+    lag
+        At which the chains were estimated, in seconds.
+    of
+        "chain" or "reversibilized".
+    """
+
+    eigenvalues: FloatArray = array_field("shuffle")
+    lag: float
+    of: str
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def upper(self, level: float = 0.975) -> float:
+        """Eigenvalue that a share `level` of the shuffles stays below."""
+        return float(np.quantile(self.eigenvalues, level))
+
+    def time(self, level: float | None = None) -> float:
+        """Give the floor as a relaxation time in seconds: of the mean eigenvalue, or of a quantile of it."""
+        value = float(self.eigenvalues.mean()) if level is None else self.upper(level)
+        return -self.lag / float(np.log(value)) if 0 < value < 1 else 0.0
+
+    def significant_modes(self, spectrum: Spectrum, level: float = 0.975) -> int:
+        """Count the leading modes whose eigenvalue exceeds what shuffled symbols reach.
+
+        Only modes before the first that does not are counted; a complex pair counts twice, as in the spectrum.
+        """
+        below = np.flatnonzero(spectrum.eigenvalues.real <= self.upper(level))
+        return int(below[0]) if below.size else int(spectrum.eigenvalues.size)
+
+
+def noise_floor(
+    symbols: Symbols,
+    lag: float,
+    *,
+    of: Literal["chain", "reversibilized"] = "chain",
+    shuffles: Shuffles | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> NoiseFloor:
+    """Estimate the noise floor of relaxation times at a lag.
+
+    Parameters
+    ----------
+    symbols
+        Of one animal or of many.
+    lag
+        In seconds.
+    of
+        Which spectrum the floor is for.
+    shuffles
+        How many, and how.
+    threads, progress
+        See `map_tasks`.
+
+    Notes
+    -----
+    SI, "Choice of transition time". The published figures take one shuffle at a lag of one frame and convert it with
+    the longer lag; here every shuffle is made at the lag itself.
+    """
+    how = shuffles or Shuffles()
+    tasks = [generator(how.seed, "noise floor", k) for k in range(how.n)]
+
+    def second_eigenvalue(rng: np.random.Generator) -> float:
+        chain = MarkovChain.from_symbols(shuffle_symbols(symbols, how.recipe, rng), lag)
+        if of == "reversibilized":
+            return float(reversible_modes(chain, 1)[0][0])
+        return float(slow_spectrum(chain, 1).eigenvalues[0].real)
+
+    values = map_tasks(second_eigenvalue, tasks, threads=threads, progress=progress, what="noise floor")
+    return NoiseFloor(eigenvalues=np.array(values), lag=float(lag), of=of)
+
+
+def shuffle_symbols(symbols: Symbols, recipe: Recipe, rng: np.random.Generator) -> Symbols:
+    """Destroy the order in time within every gap-free run."""
+    labels = np.array(symbols.labels)
+    for start, stop, _ in symbols.segments:
+        run = labels[start:stop]
+        labels[start:stop] = rng.permutation(run) if recipe == "permute" else rng.choice(run, run.size)
+    return Symbols(labels=labels, n_states=symbols.n_states, segments=symbols.segments, sampling=symbols.sampling)

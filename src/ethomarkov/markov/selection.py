@@ -1,0 +1,261 @@
+"""Choosing K, N and τ from tables, so that the same rules serve our scans and published ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov.exceptions import InputFormatError
+
+FLAT_TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntropyTable:
+    """Entropy rates over sequence lengths and numbers of microstates.
+
+    Parameters
+    ----------
+    n_delays
+        Frames per sequence, K, ascending.
+    n_states
+        Microstates, N, ascending.
+    entropy_rate
+        Nats per second, ``(K, N, animals)``; NaN where there were too few data.
+    entropy
+        Entropy of the stationary law in nats, same shape.
+    interval
+        Seconds between frames.
+    sequences
+        Sequences of each animal at the shortest K.
+    scope
+        "per animal" when every animal had a partition of its own, "pooled" when all shared one.
+    """
+
+    n_delays: IntArray = array_field("n_delays")
+    n_states: IntArray = array_field("n_states")
+    entropy_rate: FloatArray = array_field("n_delays", "n_states", "individual", unit="nat/s")
+    entropy: FloatArray = array_field("n_delays", "n_states", "individual", unit="nat")
+    interval: float
+    sequences: IntArray = array_field("individual")
+    scope: str
+
+    def __post_init__(self) -> None:
+        shape = (len(self.n_delays), len(self.n_states))
+        if self.entropy_rate.shape[:2] != shape or self.entropy.shape != self.entropy_rate.shape:
+            raise InputFormatError(
+                f"The table has shape {self.entropy_rate.shape}; {(*shape, 'animals')} is needed, one row per K."
+            )
+        freeze_arrays(self)
+
+    @property
+    def predictive_information(self) -> FloatArray:
+        """H − h δt in nats: what a state tells about the next frame."""
+        information: FloatArray = self.entropy - self.entropy_rate * self.interval
+        return information
+
+    def gain(self, n_states: int) -> FloatArray:
+        """Fall of the entropy rate from each K to the next, in nats per second and second; one column per animal."""
+        column = int(np.flatnonzero(self.n_states == n_states)[0])
+        step = np.diff(self.n_delays)[:, None] * self.interval
+        fall: FloatArray = -np.diff(self.entropy_rate[:, column], axis=0) / step
+        return fall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A number that was chosen, and why.
+
+    Parameters
+    ----------
+    value
+        What was chosen.
+    reason
+        In words.
+    warnings
+        What a reader should know before relying on it.
+    """
+
+    value: float
+    reason: str
+    warnings: tuple[str, ...] = ()
+
+
+def choose_n_states(table: EntropyTable) -> Choice:
+    """Choose the number of microstates: the largest N before finite data bend the entropy rate down.
+
+    Finer partitions resolve more, so the entropy rate grows with N; once microstates are visited too rarely, their
+    unseen transitions make it fall. The maximum is found for every K, and the value found most often is taken.
+
+    Notes
+    -----
+    Main text, "maximum entropy partitioning".
+    """
+    mean = np.nanmean(table.entropy_rate, axis=2)
+    best = mean.argmax(axis=1)
+    votes = np.bincount(best, minlength=len(table.n_states))
+    chosen = int(np.flatnonzero(votes == votes.max())[-1])
+    n_states = int(table.n_states[chosen])
+    visits = float(np.mean(table.sequences)) / n_states
+    reason = (
+        f"N = {n_states}: for {votes[chosen]} of {len(best)} sequence lengths the entropy rate is largest there "
+        f"({mean[:, chosen].max():.3g} nat/s at most); an animal visits a microstate {visits:.0f} times on average."
+    )
+    return Choice(value=n_states, reason=reason, warnings=_state_warnings(table, chosen))
+
+
+def _state_warnings(table: EntropyTable, chosen: int) -> tuple[str, ...]:
+    if chosen == len(table.n_states) - 1:
+        return (f"The entropy rate still grows at the largest N tried ({table.n_states[-1]}); try more microstates.",)
+    if chosen == 0:
+        frames = int(np.mean(table.sequences) * table.n_states[1] / table.n_states[0])
+        return (
+            f"The entropy rate falls from the smallest N tried ({table.n_states[0]}) on: too little data. About "
+            f"{frames:,} sequences per animal would allow {table.n_states[1]} microstates.",
+        )
+    return ()
+
+
+def sequences_needed(table: EntropyTable, n_states: int) -> int:
+    """Estimate how many sequences per animal would allow a finer partition.
+
+    What bends the curve is the number of visits per microstate, so the need grows in proportion.
+    """
+    chosen = choose_n_states(table).value
+    return int(np.ceil(float(np.mean(table.sequences)) * n_states / chosen))
+
+
+def choose_n_delays(table: EntropyTable, n_states: int, *, rng: Rng = 0) -> Choice:
+    """Choose the sequence length: the first K from which two more frames gain nothing that can be told from zero.
+
+    The gain of each frame is averaged over animals with its 95 % bootstrap interval; two steps in a row whose intervals
+    contain zero make a plateau, so that one lucky step does not end the search.
+
+    Notes
+    -----
+    SI, "Maximally predictive states": ∂_K h(K*) ~ 0, Fig. S1(a).
+    """
+    gains = gain_intervals(table, n_states, rng=rng)
+    flat = np.array([not gain.low > 0 for gain in gains])
+    plateau = np.flatnonzero(flat & np.append(flat[1:], True)) if len(gains) else np.array([], dtype=int)
+    if plateau.size == 0:
+        last = int(table.n_delays[-1])
+        return Choice(
+            value=last,
+            reason=f"K = {last}, the longest tried: every further frame still lowers the entropy rate.",
+            warnings=("There is no plateau: try longer sequences.",),
+        )
+    first = int(plateau[0])
+    n_delays = int(table.n_delays[first])
+    reason = (
+        f"K = {n_delays} frames ({n_delays * table.interval:.3g} s): a further frame lowers the entropy rate by "
+        f"{gains[first]} nat/s per second of sequence, which cannot be told from zero over {gains[first].n} animals."
+    )
+    return Choice(value=n_delays, reason=reason, warnings=_delay_warnings(table, first, gains))
+
+
+def _delay_warnings(table: EntropyTable, first: int, gains: list[Interval]) -> tuple[str, ...]:
+    found = []
+    if gains[first].n < 2:
+        found.append("One animal: no interval over animals, so the first K without a fall was taken.")
+    if first == 0 and table.n_delays[0] == 1:
+        found.append("Single frames predict as well as sequences: check that the frame rate is not too low.")
+    return tuple(found)
+
+
+def gain_intervals(table: EntropyTable, n_states: int, *, rng: Rng = 0) -> list[Interval]:
+    """Average the gain of each further frame over animals, with its interval (Fig. S1a)."""
+    rng = as_generator(rng)
+    intervals = [bootstrap_interval(row, "animals", rng=rng) for row in table.gain(n_states)]
+    # A single animal has no interval: its gain counts as it is.
+    return [
+        gain
+        if np.isfinite(gain.low)
+        else Interval(
+            estimate=gain.estimate, low=gain.estimate, high=gain.estimate, level=gain.level, over=gain.over, n=gain.n
+        )
+        for gain in intervals
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LagTable:
+    """Relaxation times of the slowest mode against the lag.
+
+    Parameters
+    ----------
+    lags
+        Seconds, ascending.
+    relaxation_times
+        Seconds, ``(lags, animals)``; NaN where undefined.
+    """
+
+    lags: FloatArray = array_field("lag", unit="s")
+    relaxation_times: FloatArray = array_field("lag", "individual", unit="s")
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def intervals(self, *, rng: Rng = 0) -> list[Interval]:
+        """Mean over animals at every lag, with its interval."""
+        rng = as_generator(rng)
+        return [bootstrap_interval(row, "animals", rng=rng) for row in self.relaxation_times]
+
+
+def choose_lag(table: LagTable, *, rng: Rng = 0) -> Choice:
+    """Choose the transition time: the shortest lag at which the slow relaxation time has reached its plateau.
+
+    Too short a lag overestimates the time (the partition is coarse), too long a lag makes it grow in proportion
+    (everything is mixed). Where it changes least in between is the plateau; the chosen lag is the shortest whose
+    interval over animals contains the plateau's value, or comes within 10 % of it for a single animal.
+
+    Notes
+    -----
+    SI, "Choice of transition time τ*".
+    """
+    intervals = table.intervals(rng=rng)
+    mean = np.array([found.estimate for found in intervals])
+    usable = np.flatnonzero(np.isfinite(mean) & (mean > table.lags))
+    if usable.size < 3:
+        shortest = float(table.lags[0])
+        return Choice(
+            value=shortest,
+            reason=f"τ = {shortest:g} s, the shortest tried: the slow mode decays within a lag everywhere.",
+            warnings=("No relaxation time exceeds its lag; use shorter lags, more data or fewer microstates.",),
+        )
+    flattest = usable[np.abs(_log_slope(table.lags[usable], mean[usable])).argmin()]
+    level = float(mean[flattest])
+    reached = [i for i in usable if i <= flattest and _agrees(intervals[i], level)]
+    chosen = reached[0]
+    slope = float(_log_slope(table.lags[usable], mean[usable])[list(usable).index(flattest)])
+    reason = (
+        f"τ = {table.lags[chosen]:g} s: the slow time there, {intervals[chosen]} s, agrees with its plateau of "
+        f"{level:.3g} s (at {table.lags[flattest]:g} s), and at no shorter lag."
+    )
+    warnings = (
+        ()
+        if abs(slope) < FLAT_TOLERANCE
+        else (f"The plateau is not flat: at best the slow time changes as the lag to the power {slope:.2f}.",)
+    )
+    return Choice(value=float(table.lags[chosen]), reason=reason, warnings=warnings)
+
+
+def _log_slope(lags: FloatArray, times: FloatArray) -> FloatArray:
+    """Slope of ln t against ln τ by a straight line over about a factor of two in τ, robust to single wiggles."""
+    x, y = np.log(lags), np.log(times)
+    slopes = np.empty(x.size)
+    for i in range(x.size):
+        near = np.abs(x - x[i]) <= np.log(2) / 2
+        if near.sum() < 3:
+            near[max(0, i - 1) : i + 2] = True
+        slopes[i] = np.polyfit(x[near], y[near], 1)[0]
+    return slopes
+
+
+def _agrees(found: Interval, level: float) -> bool:
+    if np.isfinite(found.low):
+        return found.low <= level <= found.high
+    return bool(abs(found.estimate - level) <= FLAT_TOLERANCE * level)

@@ -1,0 +1,82 @@
+"""How sure a chain is, from its counts alone."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy import sparse
+
+from ethomarkov._core.interval import Interval
+from ethomarkov._core.random import Rng, as_generator
+from ethomarkov.markov.chain import MarkovChain
+from ethomarkov.markov.counts import count_transitions
+from ethomarkov.states.symbols import Symbols
+
+
+def posterior_chains(
+    counts: sparse.csr_array, lag: float, n_samples: int, *, overlap: float = 1.0, rng: Rng = 0
+) -> Iterator[MarkovChain]:
+    """Draw chains from the posterior of their transition probabilities, given the counts.
+
+    Every row is a Dirichlet law on the transitions that were seen, so that the draws are as sparse as the data.
+
+    Parameters
+    ----------
+    counts
+        Transition counts.
+    lag
+        In seconds.
+    n_samples
+        Draws.
+    overlap
+        By how many frames each counted pair shares its time with the next; counts are divided by it, because pairs that
+        overlap are not independent evidence.
+    rng
+        Seed or generator.
+    """
+    rng = as_generator(rng)
+    for _ in range(n_samples):
+        drawn = counts.copy()
+        drawn.data = rng.standard_gamma(counts.data / overlap)
+        # A draw of exactly zero would cut a transition that was seen.
+        drawn.data = np.maximum(drawn.data, np.finfo(float).tiny * 1e10)
+        yield MarkovChain.from_counts(drawn, lag)
+
+
+def posterior_interval(
+    symbols: Symbols,
+    lag: float,
+    statistic: Callable[[MarkovChain], float],
+    *,
+    n_samples: int = 100,
+    level: float = 0.95,
+    rng: Rng = 0,
+) -> Interval:
+    """Estimate a quantity of a chain with its posterior interval.
+
+    It tells how sure the estimate is for these very animals; the bootstrap over animals tells how sure it is for
+    animals of their kind.
+
+    Parameters
+    ----------
+    symbols
+        Microstates in time.
+    lag
+        In seconds.
+    statistic
+        Function of a chain.
+    n_samples, level, rng
+        Draws, coverage, seed or generator.
+    """
+    lag_frames = symbols.sampling.frames(lag)
+    counts = count_transitions(symbols, lag_frames)
+    chains = posterior_chains(counts, lag, n_samples, overlap=lag_frames, rng=rng)
+    values = np.array([statistic(chain) for chain in chains])
+    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(
+        estimate=float(statistic(MarkovChain.from_counts(counts, lag))),
+        low=float(low),
+        high=float(high),
+        level=level,
+        over="posterior draws",
+        n=n_samples,
+    )

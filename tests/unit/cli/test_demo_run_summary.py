@@ -1,0 +1,274 @@
+"""The whole study from the command line."""
+
+import functools
+import json
+import math
+import re
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+
+from ethomarkov.io import read, write_recording
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.summary import summarize
+
+QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
+DEMO = ("--worms", "2", "--minutes", "2")
+PARTS = ["report.html", "study.nc"]
+
+
+def names_in(directory) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def variables(directory) -> dict[str, np.ndarray]:
+    """Every array and number of a study file; not the moment at which it was written."""
+    found = {}
+
+    def collect(name: str, item: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(item, h5py.Dataset):
+            found[f"/{name}"] = np.asarray(item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()])
+        else:
+            found.update({f"/{name}@{key}": np.asarray(value) for key, value in item.attrs.items() if key[0] != "_"})
+
+    with h5py.File(directory / "study.nc") as file:
+        file.visititems(collect)
+    return found
+
+
+def assert_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
+    assert one.keys() == other.keys()
+    for name, values in one.items():
+        assert values.dtype == other[name].dtype, name
+        np.testing.assert_array_equal(values, other[name], err_msg=name)
+
+
+def reject_constant(word: str) -> None:
+    raise AssertionError(f"{word} is not JSON")
+
+
+def strip_nan(value):
+    """Write what JSON cannot hold as null."""
+    if isinstance(value, dict):
+        return {key: strip_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [strip_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# --- demo ------------------------------------------------------------------------------------------------------------
+
+
+def test_demo_writes_study_and_report_and_tells_the_truth_beside_it(cli, tmp_path):
+    code, out, err = cli("demo", *DEMO, "--out", tmp_path / "d", "--threads", "1")
+    assert code == 0
+    assert err == ""
+    assert names_in(tmp_path / "d") == PARTS
+    assert "2 animals, 4.0 min at 16 Hz" in out
+    assert "truth" in out
+    assert str(tmp_path / "d" / "report.html") in out
+
+
+@pytest.fixture
+def short_demo(cli, monkeypatch, no_pictures):
+    """Run the demonstration with short simulations."""
+    short = functools.partial(Settings, n_walks=2, simulated_minutes=0.5)
+    monkeypatch.setattr("ethomarkov.cli.commands.demo.Settings", short)
+    return lambda *arguments: cli("demo", *DEMO, "--quiet", *arguments)
+
+
+def test_demo_depends_on_its_seed_alone(short_demo, tmp_path):
+    for name, options in {"7": ("--threads", 1), "7 again": ("--threads", 1), "8": ("--threads", 1)}.items():
+        assert short_demo("--out", tmp_path / name, "--seed", name[0], *options) == (0, "", "")
+    first, again, other = (variables(tmp_path / name) for name in ("7", "7 again", "8"))
+    assert_same(first, again)
+    for name in ("/postures/values", "/simulated/values", "/path/centroid"):
+        assert first[name].shape == other[name].shape
+        assert not np.array_equal(first[name], other[name], equal_nan=True)
+
+
+def test_demo_is_the_same_on_one_thread_and_on_two(short_demo, tmp_path):
+    for threads in (1, 2):
+        assert short_demo("--out", tmp_path / str(threads), "--seed", 7, "--threads", threads) == (0, "", "")
+    assert_same(variables(tmp_path / "1"), variables(tmp_path / "2"))
+
+
+# --- run -------------------------------------------------------------------------------------------------------------
+
+
+def test_run_writes_study_and_report_and_says_where(study):
+    assert names_in(study.directory) == PARTS
+    assert study.stderr == ""
+    assert "2 animals, 4.0 min at 16 Hz" in study.stdout
+    assert str(study.directory / "report.html") in study.stdout
+
+
+def test_run_is_reproducible(cli, no_pictures, files, basis_file, study, tmp_path):
+    assert cli("run", files["nc"], "--basis", basis_file, "--out", tmp_path, *QUICK, "--quiet") == (0, "", "")
+    assert_same(variables(tmp_path), variables(study.directory))
+
+
+def test_run_is_the_same_on_two_threads(cli, no_pictures, files, basis_file, study, tmp_path):
+    options = (*QUICK[:-1], "2", "--quiet")
+    assert cli("run", files["nc"], "--basis", basis_file, "--out", tmp_path, *options)[0] == 0
+    assert_same(variables(tmp_path), variables(study.directory))
+
+
+@pytest.mark.parametrize("kind", ["angle", "centerline", "position", "amplitude"])
+def test_run_takes_every_kind_of_posture(cli, files, tmp_path, kind):
+    code, out, err = cli("run", files[kind], "--out", tmp_path, *QUICK)
+    assert (code, err) == (0, "")
+    assert names_in(tmp_path) == PARTS
+    found = variables(tmp_path)
+    assert found["/postures/values"].shape == (3840, 5)
+    assert ("/path/centroid" in found) == (kind in ("angle", "centerline"))
+    assert ("/basis/vectors" in found) == (kind != "amplitude")
+    assert ("run" in out and "pirouette" in out) == (kind in ("angle", "centerline"))
+    assert "nan" not in out
+
+
+def test_run_on_amplitudes_with_their_basis_crawls(study):
+    found = variables(study.directory)
+    assert np.isfinite(found["/path/centroid"]).all()
+    assert found["/basis/vectors"].shape == (100, 5)
+    assert "run" in study.stdout
+    assert "pirouette" in study.stdout
+
+
+def test_a_square_basis_is_cut_to_the_modes(cli, no_pictures, files, worms, study, tmp_path):
+    vectors = worms.basis.vectors
+    rest = np.linalg.svd(vectors, full_matrices=True)[0][:, vectors.shape[1] :]
+    np.savetxt(tmp_path / "square.csv", np.hstack([vectors, rest]), delimiter=",", fmt="%.17g")
+    out = tmp_path / "s"
+    assert cli("run", files["nc"], "--basis", tmp_path / "square.csv", "--out", out, *QUICK, "--quiet")[0] == 0
+    here, there = variables(out), variables(study.directory)
+    np.testing.assert_array_equal(here["/basis/vectors"], there["/basis/vectors"])
+    np.testing.assert_array_equal(here["/path/centroid"], there["/path/centroid"])
+
+
+def test_csv_npz_and_netcdf_give_the_same_model(cli, no_pictures, files, tmp_path):
+    found = {}
+    for ending in ("nc", "npz", "csv"):
+        assert cli("run", files[ending], "--out", tmp_path / ending, *QUICK, "--quiet")[0] == 0
+        found[ending] = variables(tmp_path / ending)
+    for ending in ("npz", "csv"):
+        np.testing.assert_array_equal(found[ending]["/symbols/labels"], found["nc"]["/symbols/labels"])
+        centroids = (found[name]["/measured/centroid"] for name in (ending, "nc"))
+        np.testing.assert_allclose(*centroids, rtol=1e-6)
+
+
+def test_several_files_are_joined(cli, no_pictures, recordings, tmp_path):
+    one = recordings["amplitude"]
+    parts = [write_recording(one.select([name]), tmp_path / f"{name}.csv") for name in one.individuals]
+    assert cli("run", *parts, "--out", tmp_path / "joined", *QUICK, "--quiet")[0] == 0
+    names = variables(tmp_path / "joined")["/postures/segments/individuals"]
+    assert tuple(names.tolist()) == one.individuals
+
+
+def test_a_second_run_replaces_the_first(cli, no_pictures, files, tmp_path):
+    (tmp_path / "notes of mine.txt").write_text("keep me")
+    assert cli("run", files["angle"], "--out", tmp_path, *QUICK, "--quiet")[0] == 0
+    first = variables(tmp_path)
+    assert cli("run", files["nc"], "--out", tmp_path, *QUICK, "--seed", 9, "--quiet")[0] == 0
+    assert names_in(tmp_path) == ["notes of mine.txt", *PARTS]
+    second = variables(tmp_path)
+    assert "/path/centroid" in first
+    assert "/path/centroid" not in second
+    assert "<canvas" not in (tmp_path / "report.html").read_text()
+
+
+def test_names_with_spaces_and_letters_of_any_language(cli, no_pictures, files, tmp_path):
+    folder = tmp_path / "Würmer und große Pläne 虫"
+    folder.mkdir()
+    source = shutil.copy(files["csv"], folder / "aufnahme 1 (größer).csv")
+    assert cli("run", source, "--out", folder / "Ergebnis ✓", *QUICK, "--quiet") == (0, "", "")
+    assert names_in(folder / "Ergebnis ✓") == PARTS
+    _, out, _ = cli("inspect", source, "--out", folder / "Bild ☂.png")
+    assert str(folder / "Bild ☂.png") in out
+
+
+@pytest.mark.parametrize("name", ["my [red] worms", "[", "100% {x}"])
+def test_names_that_look_like_markup_are_shown_as_they_are(cli, files, tmp_path, name):
+    (tmp_path / name).mkdir()
+    source = shutil.copy(files["nc"], tmp_path / name / "worms.nc")
+    target = tmp_path / name / "copy.csv"
+    code, out, _ = cli("convert", source, "--out", target)
+    assert code == 0
+    assert str(target) in out
+
+
+def test_read_only_files_can_be_read(cli, no_pictures, files, tmp_path):
+    source = tmp_path / "locked.nc"
+    shutil.copy(files["nc"], source)
+    source.chmod(0o444)
+    assert cli("run", source, "--out", tmp_path / "s", *QUICK, "--quiet") == (0, "", "")
+    (tmp_path / "s" / "study.nc").chmod(0o444)
+    (tmp_path / "s").chmod(0o555)
+    assert cli("summary", tmp_path / "s")[0] == 0
+
+
+@pytest.mark.parametrize("rate", [12.5, 0.9])
+def test_rates_that_are_no_whole_number_serve(cli, no_pictures, files, basis_file, tmp_path, rate):
+    arguments = ("run", files["nc"], "--basis", basis_file, "--resample", rate, "--out", tmp_path, *QUICK)
+    code, out, err = cli(*arguments)
+    assert (code, err) == (0, "")
+    assert f"at {rate:g} Hz" in out
+
+
+def test_two_states_are_enough(cli, no_pictures, files, tmp_path):
+    """A chain of two states may swap them at every step, so that its second eigenvalue is negative."""
+    code, out, err = cli("run", files["nc"], "--out", tmp_path, "--modes", 1, "--states", 2, *QUICK[2:])
+    assert (code, err) == (0, "")
+    json.loads(cli("summary", tmp_path, "--json")[1], parse_constant=reject_constant)
+
+
+# --- summary ---------------------------------------------------------------------------------------------------------
+
+
+def test_summary_prints_what_run_printed(cli, study):
+    code, out, err = cli("summary", study.directory)
+    assert (code, err) == (0, "")
+    lines = [line.rstrip() for line in out.strip().splitlines()]
+    assert lines == [line.rstrip() for line in study.stdout.strip().splitlines()[: len(lines)]]
+
+
+def test_summary_takes_the_file_as_well_as_the_directory(cli, study):
+    code, out, err = cli("summary", study.directory / "study.nc")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].rstrip() == study.stdout.strip().splitlines()[0].rstrip()
+
+
+def test_summary_as_json_equals_the_study_in_memory(cli, study, files, worms):
+    code, out, err = cli("summary", study.directory, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out, parse_constant=reject_constant)
+    settings = Settings(n_states=12, n_walks=2, simulated_minutes=0.5)
+    fresh = summarize(run_study(read(files["nc"]), settings, basis=worms.basis))
+    fresh["data"]["basis"] = found["data"]["basis"]  # the file's name there, "analytic worm" here
+    assert found == json.loads(json.dumps(strip_nan(fresh)))
+    assert found["data"]["animals"] == 2
+    assert found["data"]["frames"] == 3840
+    assert found["choices"]["lag"] == 0.75
+
+
+def test_json_of_one_short_animal_has_no_nan(cli, no_pictures, recordings, tmp_path):
+    """One animal has no interval, and a walk of one second no speed."""
+    one = recordings["angle"].select(["worm_00"])
+    write_recording(one, tmp_path / "one.nc")
+    options = (*QUICK[:4], "--simulated-minutes", "0.012")
+    code, out, err = cli("run", tmp_path / "one.nc", "--out", tmp_path / "s", *options)
+    assert (code, err) == (0, "")
+    assert "nan" not in out
+    page = (tmp_path / "s" / "report.html").read_text().partition("<script")[0]
+    assert not re.search(r"\bnan\b", page)
+    found = json.loads(cli("summary", tmp_path / "s", "--json")[1], parse_constant=reject_constant)
+    assert found["chain"]["slowest_relaxation_s"]["low"] is None
+
+
+def test_tables_fit_a_narrow_terminal(cli, study, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = cli("summary", study.directory)
+    assert max(map(len, out.splitlines())) <= 60
+    assert "…" not in out

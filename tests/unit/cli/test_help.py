@@ -1,0 +1,87 @@
+"""What a newcomer sees before anything runs."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ethomarkov import __version__
+
+HEAVY = ("numpy", "scipy", "sklearn", "xarray", "matplotlib", "numba", "pydantic", "h5py")
+
+
+def test_help_lists_every_command(cli):
+    code, out, err = cli("--help")
+    assert code == 0
+    assert err == ""
+    for command in ("demo", "run", "summary", "inspect", "convert"):
+        assert command in out
+
+
+def test_no_arguments_show_the_help(cli):
+    code, out, _ = cli()
+    assert code == 0
+    assert "Usage" in out
+
+
+def test_version(cli):
+    code, out, _ = cli("--version")
+    assert code == 0
+    assert out.strip() == __version__
+
+
+@pytest.mark.parametrize("command", ["demo", "run", "summary", "inspect", "convert"])
+def test_help_of_a_command(cli, command):
+    code, out, err = cli(command, "--help")
+    assert code == 0
+    assert err == ""
+    assert "Usage" in out
+
+
+def test_help_of_run_explains_the_options_of_the_issue(cli):
+    _, out, _ = cli("run", "--help")
+    for option in ("--out", "--basis", "--quiet", "--seed", "--threads", "--rate", "--fill-gaps", "--resample"):
+        assert option in out
+
+
+def test_help_needs_no_scientific_package():
+    script = (
+        "import sys\n"
+        "from ethomarkov.cli.app import main\n"
+        "sys.argv = ['ethomarkov', '--help']\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as stop:\n"
+        "    assert not stop.code, stop.code\n"
+        f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    begin = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert "Usage" in done.stdout
+    assert done.stdout.splitlines()[-1] == "LOADED []"
+    assert time.perf_counter() - begin < 10  # 0.35 s when measured alone; 6 s once scikit-learn is loaded
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("frobnicate",), "frobnicate"),
+        (("run", "a.csv", "--out", "x", "--frobnicate", "3"), "--frobnicate"),
+        (("run", "a.csv"), "--out"),
+        (("convert", "a.csv"), "--out"),
+        (("run", "--out", "x"), "files"),
+        (("inspect",), "files"),
+        (("summary",), "study"),
+        (("run", "a.csv", "--out", "x", "--states", "many"), "states"),
+        (("run", "a.csv", "--out", "x", "--rate", "abc"), "rate"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_mistakes_of_use_are_named(cli, arguments, named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = cli(*arguments)
+    assert code == 2
+    assert named.lower() in err.lower()
+    assert "Traceback" not in out + err
+    assert list(tmp_path.iterdir()) == []
