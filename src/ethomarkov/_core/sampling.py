@@ -1,6 +1,7 @@
 """Seconds and frames: the one place where they are converted."""
 
 import math
+import numbers
 from dataclasses import dataclass
 
 from ethomarkov.exceptions import SamplingError
@@ -26,7 +27,7 @@ class Sampling:
     rate: float
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.rate, int | float) and math.isfinite(self.rate) and self.rate > 0):
+        if not (_is_number(self.rate) and math.isfinite(self.rate) and self.rate > 0):
             raise SamplingError(
                 f"The sampling rate is {self.rate!r}; it must be a positive number of frames per second. "
                 "State it with sampling_rate= (or --rate on the command line)."
@@ -40,6 +41,8 @@ class Sampling:
 
     def frames(self, duration: float) -> int:
         """Convert seconds to a whole number of frames, refusing what is not whole to 1 %."""
+        if not math.isfinite(duration):
+            raise SamplingError(f"{duration} s is not a duration; a number of seconds is needed.")
         exact = duration * self.rate
         whole = round(exact)
         if whole < 1 or abs(exact - whole) > WHOLE_FRAME_TOLERANCE * max(exact, 1.0):
@@ -55,3 +58,7 @@ class Sampling:
     def seconds(self, n_frames: int) -> float:
         """Convert a number of frames to seconds."""
         return n_frames / self.rate
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

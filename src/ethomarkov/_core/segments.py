@@ -11,6 +11,7 @@ import numpy as np
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, IntArray
+from ethomarkov.exceptions import InputFormatError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,8 @@ class Segments:
         """
         valid = np.asarray(valid, dtype=bool)
         offsets = np.array([0, valid.size] if offsets is None else offsets, dtype=np.int64)
+        if offsets[-1] != valid.size:
+            raise InputFormatError(f"The individuals have {offsets[-1]} rows, but {valid.size} flags were given.")
         names = individuals or tuple(str(i) for i in range(offsets.size - 1))
         rows = np.flatnonzero(valid)
         owner = np.searchsorted(offsets, rows, side="right") - 1

@@ -74,10 +74,11 @@ def coherence_along(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, Fl
     n = order.size
     stays_below = np.cumsum(np.bincount(later, flux.data, n))[:-1]
     stays_above = np.cumsum(np.bincount(earlier, flux.data, n)[::-1])[::-1][1:]
-    below = np.cumsum(chain.stationary[order])[:-1]
+    ordered = chain.stationary[order]
+    below, above = np.cumsum(ordered)[:-1], np.cumsum(ordered[::-1])[::-1][1:]
     ascending = phi[order]
     distinct = ascending[1:] > ascending[:-1]
-    coherence = np.minimum(stays_below / below, stays_above / (1 - below))
+    coherence = np.minimum(stays_below / below, stays_above / above)
     return ascending[1:][distinct], coherence[distinct]
 
 

@@ -31,7 +31,7 @@ def propel(
     SI, "Resistive force theory simulations". In every interval the deformation is taken between two frames and the
     geometry half-way between them, so that the path is accurate to second order in the frame interval.
     """
-    if drag_ratio <= 0 or body_length <= 0:
+    if not (0 < drag_ratio < np.inf and 0 < body_length < np.inf):
         raise InputFormatError(
             f"drag_ratio={drag_ratio:g} and body_length={body_length:g} must both be positive numbers."
         )

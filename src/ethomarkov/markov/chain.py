@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import eigs
+from scipy.sparse.linalg import ArpackNoConvergence, eigs
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
@@ -13,6 +13,7 @@ from ethomarkov.markov.counts import count_transitions, largest_connected_set
 from ethomarkov.states.symbols import Symbols
 
 DENSE_BELOW = 50
+RESIDUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ class MarkovChain:
                 f"lag={lag:g} s leaves no transition: the longest gap-free stretch is {longest:g} s. "
                 f"Use a lag below {longest:g} s."
             )
-        return cls.from_counts(counts, lag)
+        return cls.from_counts(counts, symbols.sampling.seconds(lag_frames))
 
     @classmethod
     def from_counts(cls, counts: sparse.csr_array, lag: float) -> "MarkovChain":
@@ -113,12 +114,28 @@ class MarkovChain:
 
 
 def stationary_law(transition: sparse.csr_array) -> FloatArray:
-    """Find the law that a connected chain leaves unchanged."""
+    """Find the law that a connected chain leaves unchanged.
+
+    The leading eigenvector is fast to find and checked; where the check fails, as for chains that mostly cycle, the
+    linear system is solved as a whole.
+    """
     n = transition.shape[0]
-    if n < DENSE_BELOW:
-        pi = np.linalg.svd(transition.toarray().T - np.eye(n))[2][-1]
-    else:
-        pi = eigs(transition.T, k=1, which="LR", v0=np.full(n, 1.0 / n))[1][:, 0].real
-    pi = np.abs(pi)
-    law: FloatArray = pi / pi.sum()
-    return law
+    if n >= DENSE_BELOW:
+        try:
+            vector = eigs(transition.T, k=1, which="LR", v0=np.full(n, 1.0 / n))[1][:, 0].real
+        except ArpackNoConvergence:
+            return _solve_stationary(transition)
+        law: FloatArray = vector / vector.sum()
+        if law.min() >= 0 and np.abs(transition.T @ law - law).max() <= RESIDUAL * law.max():
+            return law
+    return _solve_stationary(transition)
+
+
+def _solve_stationary(transition: sparse.csr_array) -> FloatArray:
+    n = transition.shape[0]
+    system = np.eye(n) - transition.toarray().T
+    system[-1] = 1.0
+    right = np.zeros(n)
+    right[-1] = 1.0
+    law = np.maximum(np.linalg.solve(system, right), 0.0)
+    return np.asarray(law / law.sum())

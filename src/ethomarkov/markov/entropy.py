@@ -17,8 +17,8 @@ def entropy_rate(chain: MarkovChain) -> float:
     --------
     >>> from scipy import sparse
     >>> coin = MarkovChain.from_counts(sparse.csr_array(np.ones((2, 2))), lag=1.0)
-    >>> round(entropy_rate(coin), 6) == round(np.log(2), 6)
-    True
+    >>> round(entropy_rate(coin), 6)
+    0.693147
     """
     P = chain.transition
     weight = np.repeat(chain.stationary, np.diff(P.indptr))

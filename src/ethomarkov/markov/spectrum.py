@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import eigs, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigs, eigsh
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray
@@ -12,6 +12,7 @@ from ethomarkov.markov.chain import DENSE_BELOW, MarkovChain
 from ethomarkov.states.symbols import Symbols
 
 REAL_TOLERANCE = 1e-9
+MIN_KRYLOV = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +136,11 @@ def _leading(P: sparse.csr_array, n_wanted: int) -> ComplexArray:
     else:
         # A fixed start makes the answer reproducible; it must not be an eigenvector, as the constant one is.
         start = np.random.default_rng(0).standard_normal(n)
-        values = eigs(P, k=n_wanted, which="LR", v0=start, return_eigenvectors=False)
+        n_krylov = min(n, max(MIN_KRYLOV, 3 * n_wanted))
+        try:
+            values = eigs(P, k=n_wanted, which="LR", v0=start, ncv=n_krylov, return_eigenvectors=False)
+        except ArpackNoConvergence:  # eigenvalues crowded near the circle, as those of a long cycle
+            values = np.linalg.eigvals(P.toarray()).astype(complex)
     order = np.lexsort((-values.imag, -values.real.round(12)))
     leading: ComplexArray = values[order][:n_wanted]
     return leading

@@ -15,6 +15,7 @@ from ethomarkov.posture.angles import tangent_angles
 from ethomarkov.posture.centerline import even_centerline
 from ethomarkov.posture.egocentric import align_keypoints
 from ethomarkov.recording import Recording
+from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.recording.schema import KIND_WORDS
 
 DEFAULT_SEGMENTS = 100
@@ -173,7 +174,7 @@ def feature_rows(recording: Recording, n_segments: int) -> FloatArray:
     """Turn postures into rows that do not depend on place and orientation."""
     values = recording.values
     if recording.kind == "angle":
-        return np.asarray(values - values.mean(axis=1, keepdims=True))
+        return remove_orientation(values)[0]
     if recording.kind == "centerline":
         return tangent_angles(even_centerline(values, n_segments + 1))[0]
     aligned = align_keypoints(values)[0]

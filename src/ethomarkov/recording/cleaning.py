@@ -9,7 +9,6 @@ from scipy.interpolate import PchipInterpolator
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray
-from ethomarkov.exceptions import SamplingError
 from ethomarkov.recording import schema
 from ethomarkov.recording.recording import Recording, join_datasets
 
@@ -49,7 +48,7 @@ def _measured(dataset: xr.Dataset) -> list[str]:
 def _fill_column(column: FloatArray, longest: int) -> None:
     """Fill the short inner gaps of one column in place."""
     missing = ~np.isfinite(column)
-    if not missing.any() or missing.all():
+    if not missing.any() or np.sum(~missing) < 2:
         return
     known = np.flatnonzero(~missing)
     curve = PchipInterpolator(known, column[known], extrapolate=False)
@@ -88,10 +87,6 @@ def _resample_one(recording: Recording, individual: int, factor: float) -> xr.Da
     if abs(factor - round(factor)) < 1e-9:
         return _with_count(part.isel({schema.FRAME: slice(None, None, round(factor))}))
     at = np.arange(0, part.sizes[schema.FRAME] - 1 + 1e-9, factor)
-    if at.size < 2:
-        raise SamplingError(
-            f"{recording.individuals[individual]!r} has {part.sizes[schema.FRAME]} frames, too few to resample."
-        )
     nearest = np.round(at).astype(int)
     out = part.isel({schema.FRAME: nearest}).copy()
     for name in _measured(part):

@@ -237,10 +237,11 @@ def _check_shapes(tracks: Sequence[Track], kind: schema.Kind) -> None:
                 f"Postures of {track.individual!r} have shape {shape[1:]}, those of "
                 f"{tracks[0].individual!r} {np.shape(tracks[0].values)[1:]}; all animals need the same."
             )
-        if track.time is not None and len(track.time) != shape[0]:
-            raise InputFormatError(
-                f"{track.individual!r} has {shape[0]} postures but {len(track.time)} times; one each is needed."
-            )
+        for rows, word in ((track.time, "times"), (track.centroid, "centroids")):
+            if rows is not None and len(rows) != shape[0]:
+                raise InputFormatError(
+                    f"{track.individual!r} has {shape[0]} postures but {len(rows)} {word}; one each is needed."
+                )
 
 
 def _stack(tracks: Sequence[Track], places: Sequence[IntArray], sampling: Sampling, kind: schema.Kind) -> xr.Dataset:

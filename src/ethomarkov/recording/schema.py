@@ -86,7 +86,8 @@ def _check_grid(dataset: xr.Dataset) -> None:
     if offsets[-1] != dataset.sizes[FRAME]:
         raise InputFormatError(f"{FRAME_COUNT} adds up to {offsets[-1]} frames, but there are {dataset.sizes[FRAME]}.")
     step = np.diff(dataset[TIME].values) * dataset.attrs["sampling_rate"]
-    step[offsets[1:-1][offsets[1:-1] < dataset.sizes[FRAME]] - 1] = 1.0
+    borders = offsets[(offsets > 0) & (offsets < dataset.sizes[FRAME])]
+    step[borders - 1] = 1.0
     if step.size and np.abs(step - 1).max() > GRID_TOLERANCE:
         at = int(np.abs(step - 1).argmax())
         name = names[np.searchsorted(offsets, at, side="right") - 1]
@@ -97,7 +98,8 @@ def _check_grid(dataset: xr.Dataset) -> None:
 
 
 def _check_content(dataset: xr.Dataset, kind: Kind) -> None:
-    values = dataset[kind].values.reshape(dataset.sizes[FRAME], -1)
+    values = dataset[kind].values
+    values = values.reshape(len(values), int(np.prod(values.shape[1:])))
     if np.isinf(values).any():
         raise InputFormatError(
             f"{np.isinf(values).any(axis=1).sum()} frames hold infinite numbers; use NaN for what is missing."

@@ -7,6 +7,7 @@ from scipy.signal import savgol_filter
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov.exceptions import ConnectivityError, SamplingError
 from ethomarkov.states.symbols import Symbols
 
 SMOOTHING_FRAMES, SMOOTHING_ORDER = 11, 3
@@ -35,6 +36,11 @@ def unfold_postures(walks: Symbols, postures: Series, symbols: Symbols, n_delays
     """
     rng = as_generator(rng)
     block = round(postures.sampling.rate / walks.sampling.rate)
+    if abs(postures.sampling.rate / walks.sampling.rate - block) > 1e-6 * block:
+        raise SamplingError(
+            f"A step of the walk lasts {walks.sampling.interval:g} s, which is not a whole number of frames at "
+            f"{postures.sampling.rate:g} Hz. Use the lag of a chain estimated at this rate."
+        )
     length = min(n_delays, block)
     centres = _draw_members(walks.labels, symbols, rng)
     first = centres - (n_delays - 1) // 2
@@ -56,6 +62,12 @@ def _draw_members(labels: IntArray, symbols: Symbols, rng: np.random.Generator) 
     rows = np.flatnonzero(symbols.segments.valid)
     order = rows[np.argsort(symbols.labels[rows], kind="stable")]
     visits = symbols.visits()
+    unseen = np.unique(labels[visits[labels] == 0])
+    if unseen.size:
+        raise ConnectivityError(
+            f"{unseen.size} microstates of the walk (the first is {unseen[0]}) have no recorded sequence to draw from. "
+            "Unfold with the symbols from which the chain was estimated."
+        )
     begin = np.cumsum(visits) - visits
     drawn: IntArray = order[begin[labels] + np.floor(rng.random(labels.size) * visits[labels]).astype(np.int64)]
     return drawn
@@ -67,7 +79,7 @@ def _join(sequences: FloatArray, block: int) -> FloatArray:
     at = (np.arange(n_blocks)[:, None] * block + np.arange(length)).ravel()
     known = sequences.reshape(-1, n_modes)
     n_frames = at[-1] + 1
-    whole = known if length == block else CubicSpline(at, known)(np.arange(n_frames))
+    whole = known if length == block or at.size < 2 else CubicSpline(at, known)(np.arange(n_frames))
     if n_frames < SMOOTHING_FRAMES:
         return np.asarray(whole)
     return np.asarray(savgol_filter(whole, SMOOTHING_FRAMES, SMOOTHING_ORDER, axis=0))

@@ -5,6 +5,7 @@ import numpy as np
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
+from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.states.symbols import Symbols
 
@@ -28,6 +29,11 @@ def simulate_symbols(
         Seed or generator.
     """
     rng = as_generator(rng)
+    if start is not None and not (0 <= start < chain.n_states and chain.state_index[start] >= 0):
+        raise ConnectivityError(
+            f"start={start} is not one of the {chain.states.size} connected microstates of the chain (of "
+            f"{chain.n_states}). Choose one of chain.states, or None for the stationary law."
+        )
     n_steps = max(1, round(duration / chain.lag))
     matrix = chain.transition
     # One search serves all rows: row i of the cumulative sums runs from i to i + 1.

@@ -32,6 +32,8 @@ class DelayEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, series: Series) -> Series:
         """Return the series of sequences, with the gaps they lead to."""
         length, before = self.n_delays, (self.n_delays - 1) // 2
+        if length < 1:
+            raise SamplingError(f"n_delays={length}; a sequence has at least one frame.")
         starts = series.segments.window_starts(length)
         if starts.size == 0:
             longest = series.segments.longest()

@@ -13,7 +13,8 @@ from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.states.symbols import Symbols
 
-SEEDING_POINTS_PER_STATE = 5
+# k-means++ on part of the points: generous where it is cheap, frugal where there are many states.
+SEEDING_POINTS_PER_STATE, SEEDING_POINTS_AT_LEAST, SEEDING_ENOUGH = 20, 5, 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,8 @@ class Partition(BaseEstimator):  # type: ignore[misc]
                 "Use fewer microstates, or more data."
             )
         rng = generator(self.seed, "partition")
-        n_seeding = min(len(points), SEEDING_POINTS_PER_STATE * self.n_states)
+        wanted = min(SEEDING_POINTS_PER_STATE * self.n_states, SEEDING_ENOUGH)
+        n_seeding = min(len(points), max(wanted, SEEDING_POINTS_AT_LEAST * self.n_states))
         chosen = points[np.sort(rng.choice(len(points), n_seeding, replace=False))]
         random_state = int(rng.integers(2**31))
         seeds, _ = kmeans_plusplus(chosen, self.n_states, random_state=random_state)

@@ -6,6 +6,13 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 
 
+def null_law(rates: FloatArray) -> FloatArray:
+    """Find the probabilities that rates leave unchanged: the null vector from the left, free of rounding below zero."""
+    vector = np.linalg.svd(rates.T)[2][-1]
+    law = np.maximum(vector * np.sign(vector.sum()), 0.0)
+    return np.asarray(law / law.sum())
+
+
 def scaled_generator(jumps: FloatArray, occupancy: FloatArray, is_inside: BoolArray, mean_outside: float) -> FloatArray:
     """Find the rates that have given jump probabilities and occupancies.
 
@@ -20,8 +27,7 @@ def scaled_generator(jumps: FloatArray, occupancy: FloatArray, is_inside: BoolAr
     mean_outside
         In seconds.
     """
-    visits = np.linalg.svd(jumps.T - np.eye(len(jumps)))[2][-1]
-    visits = visits / visits.sum()
+    visits = null_law(jumps - np.eye(len(jumps)))
     occupancy = occupancy / occupancy.sum()
     entering = (visits[~is_inside, None] * jumps[np.ix_(~is_inside, is_inside)]).sum()
     hops_per_second = occupancy[~is_inside].sum() / entering / mean_outside
@@ -46,8 +52,7 @@ def hop(
     duration = n_frames / sampling.rate
     off_diagonal = np.where(np.eye(len(rates), dtype=bool), 0.0, rates)
     entering = ~is_inside[:, None] & is_inside[None, :]
-    occupancy = np.linalg.svd(rates.T)[2][-1]
-    state = int(rng.choice(len(rates), p=occupancy / occupancy.sum()))
+    state = int(rng.choice(len(rates), p=null_law(rates)))
     states, ends, now = [], [], 0.0
     while now < duration:
         weights = np.where(entering[state], 1.0 - decline * now / duration, 1.0) * off_diagonal[state]

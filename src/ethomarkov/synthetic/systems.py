@@ -10,6 +10,7 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.states.symbols import Symbols
+from ethomarkov.synthetic.hidden import null_law
 
 STEPS_PER_FRAME = 10
 
@@ -115,14 +116,17 @@ def hopping_chain(matrix: FloatArray, n_steps: int, *, n_walks: int = 1, rate: f
         Seed or generator.
     """
     matrix = np.asarray(matrix, dtype=float)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix.sum(axis=1), 1):
-        raise InputFormatError(f"A square matrix with rows adding up to one is needed; got shape {matrix.shape}.")
+    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
+    if not square or matrix.min(initial=0) < 0 or not np.allclose(matrix.sum(axis=1), 1):
+        raise InputFormatError(
+            f"A square matrix of probabilities with rows adding up to one is needed; got shape {matrix.shape}."
+        )
     rng = as_generator(rng)
-    stationary = np.linalg.svd(matrix.T - np.eye(len(matrix)))[2][-1]
+    stationary = null_law(matrix - np.eye(len(matrix)))
     cumulative = np.cumsum(matrix, axis=1)
     cumulative[:, -1] = 1.0
     states = np.empty((n_steps, n_walks), dtype=np.int32)
-    states[0] = rng.choice(len(matrix), n_walks, p=stationary / stationary.sum())
+    states[0] = rng.choice(len(matrix), n_walks, p=stationary)
     for step in range(1, n_steps):
         states[step] = (rng.random((n_walks, 1)) > cumulative[states[step - 1]]).sum(axis=1)
     offsets = np.arange(n_walks + 1) * n_steps

@@ -19,7 +19,7 @@ from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
 from ethomarkov.locomotion import propel
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
-from ethomarkov.synthetic.hidden import hop, scaled_generator
+from ethomarkov.synthetic.hidden import hop, null_law, scaled_generator
 
 STATE_NAMES = (
     "fast wide run",
@@ -314,7 +314,7 @@ def draw_gaps(n_frames: int, share: float, rng: np.random.Generator) -> BoolArra
         start = rng.integers(n_frames)
         missing[start : start + max(1, round(rng.lognormal(np.log(median), spread)))] = True
     if rng.random() < 0.25:
-        length = round(rng.uniform(0.5, 1.5) * 1.6 * share * n_frames)
+        length = min(round(rng.uniform(0.5, 1.5) * 1.6 * share * n_frames), n_frames - 1)
         first = int(rng.choice(np.array([0, n_frames - length, rng.integers(n_frames - length)])))
         missing[first : first + length] = True
     return missing
@@ -322,7 +322,6 @@ def draw_gaps(n_frames: int, share: float, rng: np.random.Generator) -> BoolArra
 
 def _macro_dwells(rates: FloatArray) -> tuple[float, float]:
     """Mean durations of runs and pirouettes under given rates: stationary share over the flux that leaves it."""
-    pi = np.linalg.svd(rates.T)[2][-1]
-    pi = pi / pi.sum()
+    pi = null_law(rates)
     flux = pi[~IS_PIROUETTE] @ rates[np.ix_(~IS_PIROUETTE, IS_PIROUETTE)].sum(axis=1)
     return float(pi[~IS_PIROUETTE].sum() / flux), float(pi[IS_PIROUETTE].sum() / flux)

@@ -16,6 +16,7 @@ from ethomarkov.cli.app import main
 from ethomarkov.io import write_recording
 from ethomarkov.posture import PostureBasis, centerline_from_angles
 from ethomarkov.recording import Recording, Track
+from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.synthetic import simulate_worms
 
 QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
@@ -86,7 +87,7 @@ def recordings(worms) -> dict[str, Recording]:
     points = centerline_from_angles(angles[:, ::4], wandering) * 0.7
     return {
         "amplitude": worms.recording,
-        "angle": with_posture(worms, "angle", angles[:, ::4]),
+        "angle": with_posture(worms, "angle", remove_orientation(angles[:, ::4])[0]),
         "centerline": with_posture(worms, "centerline", points),
         "position": with_posture(worms, "position", points[:, ::5], ["nose", "neck", "mid", "hip", "tail", "tip"]),
     }

@@ -49,8 +49,8 @@ def test_inspect_counts_what_the_issue_asks_for(cli, gappy):
     assert "10 Hz" in head
     assert "amplitudes" in head
     # frames, minutes, missing, gaps, longest gap, longest gap-free stretch (120 to 197)
-    assert row_of(out, "gappy")[1:] == "200 0.3 14.0 % 3 2.0 s 7.7 s none".split()
-    assert row_of(out, "whole")[1:] == "150 0.2 0.0 % 0 0.0 s 15.0 s none".split()
+    assert row_of(out, "gappy")[1:] == ["200", "0.3", "14.0", "%", "3", "2.0", "s", "7.7", "s", "none"]
+    assert row_of(out, "whole")[1:] == ["150", "0.2", "0.0", "%", "0", "0.0", "s", "15.0", "s", "none"]
 
 
 def test_inspect_says_that_a_path_was_measured(cli, files):
