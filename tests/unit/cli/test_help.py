@@ -85,3 +85,15 @@ def test_mistakes_of_use_are_named(cli, arguments, named, tmp_path, monkeypatch)
     assert named.lower() in err.lower()
     assert "Traceback" not in out + err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_ends_quietly(cli, tmp_path, monkeypatch, files):
+    def interrupt(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ethomarkov.cli.study_output.run_study", interrupt)
+    code, out, err = cli("run", files["nc"], "--out", tmp_path)
+    assert code == 130
+    assert "interrupted" in err
+    assert "Traceback" not in out + err
+    assert list(tmp_path.iterdir()) == []

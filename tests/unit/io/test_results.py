@@ -1,0 +1,242 @@
+"""Results in a file and back."""
+
+import dataclasses
+from pathlib import Path as FilePath
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from ethomarkov._core.ledger import Ledger
+from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
+from ethomarkov._core.series import Series
+from ethomarkov.coarse import Cut, best_cut
+from ethomarkov.exceptions import InputFormatError, OutputError
+from ethomarkov.io.results import load_attrs, load_result, save_results
+from ethomarkov.locomotion import Path
+from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
+from ethomarkov.posture import PostureBasis
+from ethomarkov.states import Microstates, Symbols
+from ethomarkov.synthetic import simulate_worms
+from ethomarkov.workflow import Settings, Study, run_study
+from ethomarkov.workflow.study import Measured
+
+
+def make_series() -> Series:
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    rows[[3, 4, 20]] = np.nan
+    return Series.from_rows(rows, 16.0, np.array([0, 25, 40]), ("ünï <b>", "worm 2"))
+
+
+def make_symbols() -> Symbols:
+    labels = np.random.default_rng(0).integers(0, 4, 60).astype(np.int32)
+    labels[[7, 8]] = -1
+    return Symbols(labels=labels, n_states=5, segments=Segments.from_valid(labels >= 0), sampling=Sampling(1 / 0.75))
+
+
+def make_ring(n: int = 5) -> MarkovChain:
+    """A chain that prefers one way round, so that its eigenvalues are complex."""
+    counts = 6 * np.roll(np.eye(n), 1, axis=1) + 2 * np.eye(n) + 1
+    return MarkovChain.from_counts(sparse.csr_array(counts), lag=0.75)
+
+
+def make_path() -> Path:
+    series = make_series()
+    steps = np.cumsum(np.nan_to_num(series.values[:, :2].astype(float)), axis=0)
+    return Path(
+        centroid=steps, heading=steps[:, 0] / 3, segments=series.segments, sampling=series.sampling, length_unit="mm"
+    )
+
+
+MAKERS = {
+    Series: make_series,
+    Symbols: make_symbols,
+    MarkovChain: make_ring,
+    Spectrum: lambda: slow_spectrum(make_ring()),
+    Cut: lambda: best_cut(make_ring(6)),
+    Microstates: lambda: Microstates(centers=np.random.default_rng(0).normal(size=(4, 6)), inertia=0.25),
+    PostureBasis: PostureBasis.analytic,
+    Path: make_path,
+    Ledger: lambda: Ledger().note("step", ("a", "b"), "frames", np.array([5, 6]), np.array([4, 6]), reason="why – not"),
+    Measured: lambda: Measured(
+        centroid=np.array([[0.0, np.nan], [1.0, 2.0]]), body_length=np.array([0.7]), length_unit="", source="csv"
+    ),
+}
+
+
+def assert_same(one: object, other: object, where: str = "result") -> None:
+    """Compare two results field by field: types, dtypes, shapes and values."""
+    assert type(one) is type(other), where
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, where
+        np.testing.assert_array_equal(one, other, err_msg=where)
+    elif isinstance(one, sparse.csr_array):
+        assert one.shape == other.shape
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one.toarray(), other.toarray(), err_msg=where)
+    elif dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            assert_same(getattr(one, field.name), getattr(other, field.name), f"{where}.{field.name}")
+    elif isinstance(one, tuple):
+        assert len(one) == len(other), where
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            assert_same(*pair, f"{where}[{i}]")
+    else:
+        assert one == other or (one != one and other != other), where  # noqa: PLR0124 (NaN)
+
+
+def arrays_of(result: object) -> list[np.ndarray]:
+    found = []
+    for field in dataclasses.fields(result):
+        value = getattr(result, field.name)
+        if isinstance(value, np.ndarray):
+            found.append(value)
+        elif dataclasses.is_dataclass(value):
+            found += arrays_of(value)
+    return found
+
+
+@pytest.mark.parametrize("kind", MAKERS, ids=lambda kind: kind.__name__)
+def test_every_result_comes_back_equal(tmp_path, kind):
+    made = MAKERS[kind]()
+    save_results(tmp_path / "r.nc", {"it": made}, {})
+    assert_same(load_result(tmp_path / "r.nc", "it", kind), made)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in MAKERS if kind is not Ledger], ids=lambda kind: kind.__name__)
+def test_loaded_arrays_are_read_only(tmp_path, kind):
+    save_results(tmp_path / "r.nc", {"it": MAKERS[kind]()}, {})
+    arrays = arrays_of(load_result(tmp_path / "r.nc", "it", kind))
+    assert arrays
+    assert not any(array.flags.writeable for array in arrays)
+
+
+def test_the_spectrum_stays_complex(tmp_path):
+    spectrum = slow_spectrum(make_ring())
+    assert np.abs(spectrum.eigenvalues.imag).max() > 0.1
+    save_results(tmp_path / "r.nc", {"spectrum": spectrum}, {})
+    found = load_result(tmp_path / "r.nc", "spectrum", Spectrum).eigenvalues
+    assert found.dtype == np.complex128
+    np.testing.assert_array_equal(found, spectrum.eigenvalues)
+
+
+def test_an_empty_ledger_comes_back_empty(tmp_path):
+    save_results(tmp_path / "r.nc", {"ledger": Ledger()}, {})
+    assert load_result(tmp_path / "r.nc", "ledger", Ledger) == Ledger()
+
+
+def test_a_series_without_a_valid_frame_comes_back(tmp_path):
+    series = Series.from_rows(np.full((5, 2), np.nan), 16.0)
+    save_results(tmp_path / "r.nc", {"series": series}, {})
+    assert_same(load_result(tmp_path / "r.nc", "series", Series), series)
+
+
+def test_attributes_come_back_as_plain_values(tmp_path):
+    attrs = {"schema": "x/1", "n": 3, "share": 0.25, "words": "é – 虫"}
+    save_results(tmp_path / "r.nc", {"series": make_series()}, attrs)
+    assert load_attrs(tmp_path / "r.nc") == attrs
+
+
+def test_plain_xarray_opens_it(tmp_path):
+    series, spectrum = make_series(), slow_spectrum(make_ring())
+    save_results(tmp_path / "r.nc", {"postures": series, "spectrum": spectrum}, {"schema": "x/1"})
+    with xr.open_dataset(tmp_path / "r.nc", group="postures", engine="h5netcdf") as stored:
+        assert stored["values"].dims == ("frame", "component")
+        np.testing.assert_array_equal(stored["values"].values, series.values)
+    with xr.open_datatree(tmp_path / "r.nc", engine="h5netcdf") as tree:
+        assert set(tree.children) == {"postures", "spectrum"}
+        assert tree["spectrum"]["relaxation_times"].attrs["units"] == "s"
+        assert tree["postures/segments"]["individuals"].values.tolist() == ["ünï <b>", "worm 2"]
+
+
+def test_an_unknown_group_is_named_with_those_that_exist(tmp_path):
+    save_results(tmp_path / "r.nc", {"postures": make_series()}, {})
+    with pytest.raises(InputFormatError, match=r"r\.nc: holds no 'chain'; found postures"):
+        load_result(tmp_path / "r.nc", "chain", MarkovChain)
+
+
+def test_another_kind_is_refused(tmp_path):
+    save_results(tmp_path / "r.nc", {"it": make_series()}, {})
+    with pytest.raises(InputFormatError, match="holds a Series; a Symbols was asked for"):
+        load_result(tmp_path / "r.nc", "it", Symbols)
+
+
+def test_the_error_of_another_kind_names_the_file(tmp_path):
+    save_results(tmp_path / "r.nc", {"it": make_series()}, {})
+    with pytest.raises(InputFormatError, match=r"r\.nc"):
+        load_result(tmp_path / "r.nc", "it", Symbols)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), RuntimeError("x")])
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, error):
+    target = tmp_path / "r.nc"
+    save_results(target, {"it": make_series()}, {"version": "old"})
+    before = target.read_bytes()
+
+    def half(self: xr.DataTree, path: FilePath, **options: object) -> None:
+        FilePath(path).write_bytes(before[: len(before) // 2])
+        raise error
+
+    monkeypatch.setattr(xr.DataTree, "to_netcdf", half)
+    with pytest.raises((OutputError, KeyboardInterrupt, RuntimeError)):
+        save_results(target, {"it": make_symbols()}, {"version": "new"})
+    assert target.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
+
+
+def test_a_study_comes_back_equal(tmp_path):
+    made = simulate_worms(2, 60.0, seed=5)
+    study = run_study(made.recording, Settings(n_states=8, n_walks=2, simulated_minutes=0.2), basis=made.basis)
+    assert study.save(tmp_path) == tmp_path / "study.nc"
+    assert_same(Study.load(tmp_path), study)
+
+
+def test_a_study_without_basis_and_path_comes_back_equal(tmp_path):
+    made = simulate_worms(2, 60.0, seed=5)
+    study = run_study(made.recording, Settings(n_states=8, n_walks=2, simulated_minutes=0.2))
+    assert study.basis is None
+    assert study.path is None
+    study.save(tmp_path)
+    assert_same(Study.load(tmp_path), study)
+
+
+finite = st.floats(-1e6, 1e6, width=32)
+names = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), min_size=1, max_size=3, unique=True
+)
+
+
+@st.composite
+def animals(draw):
+    individuals = tuple(draw(names))
+    sizes = [draw(st.integers(1, 8)) for _ in individuals]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    return individuals, offsets
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_any_series_comes_back_equal(tmp_path_factory, data):
+    individuals, offsets = data.draw(animals())
+    rows = data.draw(hnp.arrays(np.float32, (int(offsets[-1]), 2), elements=finite | st.just(np.nan)))
+    series = Series.from_rows(rows, data.draw(st.floats(0.1, 1000)), offsets, individuals)
+    path = tmp_path_factory.mktemp("series") / "r.nc"
+    save_results(path, {"it": series}, {})
+    assert_same(load_result(path, "it", Series), series)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_any_symbols_come_back_equal(tmp_path_factory, data):
+    individuals, offsets = data.draw(animals())
+    labels = data.draw(hnp.arrays(np.int32, int(offsets[-1]), elements=st.integers(-1, 5)))
+    segments = Segments.from_valid(labels >= 0, offsets, individuals)
+    symbols = Symbols(labels=labels, n_states=6, segments=segments, sampling=Sampling(16.0))
+    path = tmp_path_factory.mktemp("symbols") / "r.nc"
+    save_results(path, {"it": symbols}, {})
+    assert_same(load_result(path, "it", Symbols), symbols)

@@ -1,0 +1,202 @@
+"""The report: one page that needs nothing else."""
+
+import base64
+import dataclasses
+import html
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ethomarkov.recording import Recording, Track
+from ethomarkov.report import write_report
+from ethomarkov.synthetic import simulate_worms
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.summary import summarize
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+HOSTILE = ("<b>x</b>", "</script><script>alert(1)</script>", '"&amp;', "虫 $x$")
+QUICK = Settings(n_states=12, n_walks=2, simulated_minutes=0.5)
+
+
+@pytest.fixture(scope="module")
+def worms():
+    return simulate_worms(2, 120.0, seed=3)
+
+
+@pytest.fixture(scope="module")
+def study(worms):
+    return run_study(worms.recording, QUICK, basis=worms.basis)
+
+
+@pytest.fixture(scope="module")
+def page(study, tmp_path_factory) -> Path:
+    return write_report(study, tmp_path_factory.mktemp("report"))
+
+
+class Links(HTMLParser):
+    """Everything that a page would fetch, and the tags that it holds."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.fetched += [value or "" for name, value in attrs if name in ("src", "href", "data", "poster", "srcset")]
+
+
+def words_of(page: Path) -> str:
+    """What a reader sees, without markup, scripts and pictures."""
+    text = re.sub(r"<(script|style)\b.*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def test_the_page_needs_nothing_else(page):
+    text = page.read_text(encoding="utf-8")
+    links = Links(text)
+    assert links.fetched
+    assert all(link.startswith("data:") for link in links.fetched)
+    outside = re.sub(r'data:[^"]*', "", text)
+    assert not re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", outside)
+    assert not re.search(r"@import|url\(\s*['\"]?http|fetch\(|XMLHttpRequest", outside)
+    assert "link" not in links.tags
+
+
+def test_every_picture_is_a_png_with_words_for_those_who_cannot_see_it(page):
+    images = re.findall(r'<img src="data:image/png;base64,([^"]+)" alt="([^"]+)"', page.read_text(encoding="utf-8"))
+    assert len(images) == 5
+    for content, words in images:
+        assert base64.b64decode(content, validate=True).startswith(b"\x89PNG")
+        assert words
+
+
+def test_the_key_figures_stand_in_the_page(page, study):
+    figures, words = summarize(study), words_of(page)
+    assert "2 animals" in words
+    assert "4.0 minutes at 16 Hz" in words
+    assert f"{100 * figures['data']['missing_share']:.1f} % missing" in words
+    assert f"{figures['chain']['relaxation_times_s'][0]:.2f} s" in words
+    assert f"{figures['chain']['entropy_rate_nat_per_s']:.1f} nat/s" in words
+    for state in figures["macrostates"]["states"]:
+        assert state["name"] in words
+        assert f"{100 * state['share_of_time']:.1f} %" in words
+    for kind in ("reversal", "ventral turn", "dorsal turn"):
+        assert kind in words
+
+
+def test_the_ledger_and_the_settings_stand_in_the_page(page, study):
+    words = words_of(page)
+    for entry in study.ledger.totals():
+        assert f"{entry.before:,} {entry.after:,} {entry.lost:,} {entry.reason}" in words
+    for name, value in study.settings.model_dump().items():
+        assert f"{name} {value}" in words
+
+
+def test_no_word_of_the_page_is_nan_or_none(page):
+    assert not re.search(r"\b(nan|None|inf)\b", words_of(page))
+
+
+def test_the_page_is_a_proper_document(page):
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert '<html lang="en">' in text
+    assert '<meta charset="utf-8">' in text
+    assert "{{" not in text
+    assert "{%" not in text
+
+
+def test_the_crawl_is_a_body_of_one_length(page):
+    text = page.read_text(encoding="utf-8")
+    packed = json.loads(re.search(r'<script id="crawl-data"[^>]*>(.*?)</script>', text, re.DOTALL)[1])
+    points = np.frombuffer(base64.b64decode(packed["data"]), dtype="<f4")
+    body = points.reshape(packed["frames"], packed["points"], 2)
+    assert packed["rate"] == 16.0
+    assert np.isfinite(body).all()
+    lengths = np.linalg.norm(np.diff(body, axis=1), axis=2).sum(axis=1)
+    np.testing.assert_allclose(lengths, 1.0, atol=0.03)
+
+
+def test_names_of_animals_are_escaped(worms, tmp_path, monkeypatch):
+    """Names come from files of other people; none of them may become markup."""
+    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
+    values = worms.recording.values
+    tracks = [Track(individual=name, values=values[k * 900 : k * 900 + 900]) for k, name in enumerate(HOSTILE)]
+    study = run_study(Recording.from_tracks(tracks, kind="amplitude", sampling_rate=16.0), QUICK)
+    renamed = dataclasses.replace(study.measured, source="<img src=http://x/y.png>")
+    text = write_report(dataclasses.replace(study, measured=renamed), tmp_path).read_text(encoding="utf-8")
+    for name in HOSTILE[:2]:
+        assert name not in text
+    assert "alert(1)" not in re.sub(r"&lt;.*?&gt;", "", text)
+    assert "<img src=http" not in text
+
+
+def test_the_source_of_the_basis_is_escaped(study, tmp_path, monkeypatch):
+    """The name of the file with the posture modes is the user's, too."""
+    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
+    basis = dataclasses.replace(study.basis, source="<b>modes</b>.csv")
+    text = write_report(dataclasses.replace(study, basis=basis), tmp_path).read_text(encoding="utf-8")
+    assert "<b>modes</b>" not in text
+    assert "&lt;b&gt;modes&lt;/b&gt;" in text
+
+
+def test_a_study_without_a_path_has_no_crawl(worms, tmp_path, monkeypatch):
+    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
+    page = write_report(run_study(worms.recording, QUICK), tmp_path)
+    assert "canvas" not in Links(page.read_text(encoding="utf-8")).tags
+    assert "--basis" in words_of(page)
+    assert "reversal" not in words_of(page)
+
+
+def test_an_existing_report_is_replaced_only_when_complete(study, tmp_path, monkeypatch):
+    (tmp_path / "report.html").write_text("old")
+
+    def fail(figure: object) -> None:
+        raise RuntimeError("a figure failed")
+
+    monkeypatch.setattr("ethomarkov.report.page._embed", fail)
+    with pytest.raises(RuntimeError):
+        write_report(study, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert (tmp_path / "report.html").read_text() == "old"
+
+
+@pytest.mark.slow
+def test_the_page_works_in_a_browser(page, tmp_path):
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} was found; install one with apt-get install chromium")
+    done = subprocess.run(
+        [
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            f"--user-data-dir={tmp_path}",
+            "--dump-dom",
+            "--virtual-time-budget=3000",
+            "--enable-logging=stderr",
+            "--v=0",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert [line for line in console if re.search("uncaught|error|refused", line, re.IGNORECASE)] == []
+    assert re.search(r'<button id="play">(Pause|Play)</button>', done.stdout)
+    assert done.stdout.count("<img src=") == 5
+    assert '<canvas id="crawl"' in done.stdout

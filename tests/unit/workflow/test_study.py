@@ -1,0 +1,256 @@
+"""The stages of a study, and what they lose."""
+
+import itertools
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from ethomarkov._core.sampling import Sampling
+from ethomarkov.exceptions import EthomarkovError, SamplingError
+from ethomarkov.posture import PostureBasis
+from ethomarkov.recording import Recording, Track
+from ethomarkov.synthetic import simulate_worms
+from ethomarkov.workflow import Settings, Study, run_study
+from ethomarkov.workflow.study import STAGES, project_postures
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_the_published_settings():
+    paper = Settings.paper()
+    assert (paper.n_modes, paper.n_delays, paper.n_states, paper.lag) == (5, 11, 1000, 0.75)
+    assert paper.drag_ratio == 30.0
+    assert paper.min_measure == 0.0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_state": 10},
+        {"n_states": 1},
+        {"n_states": 2.5},
+        {"n_modes": 0},
+        {"n_delays": 0},
+        {"lag": 0.0},
+        {"lag": -1.0},
+        {"lag": np.nan},
+        {"lag": np.inf},
+        {"min_measure": 0.5},
+        {"min_measure": -0.1},
+        {"n_walks": 0},
+        {"simulated_minutes": 0.0},
+        {"simulated_minutes": np.inf},
+        {"drag_ratio": 0.0},
+        {"drag_ratio": np.inf},
+        {"seed": -1},
+        {"seed": "zero"},
+    ],
+    ids=str,
+)
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
+        Settings(**wrong)
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValidationError):
+        Settings().lag = 1.0
+
+
+@pytest.mark.parametrize(
+    ("rate", "n_delays", "lag"), [(16.0, 11, 0.75), (30.0, 21, 22 / 30), (25.0, 17, 19 / 25), (1.0, 1, 1.0)]
+)
+def test_times_are_kept_at_any_rate(rate, n_delays, lag):
+    chosen = Settings().complete(Sampling(rate), 100_000)
+    assert chosen.n_delays == n_delays
+    assert chosen.lag == pytest.approx(lag)
+    assert Sampling(rate).frames(chosen.lag) >= 1
+
+
+@pytest.mark.parametrize(("n_sequences", "n_states"), [(100, 2), (15_000, 100), (150_000, 1000), (10**7, 1000)])
+def test_microstates_follow_the_amount_of_data(n_sequences, n_states):
+    assert Settings().complete(Sampling(16.0), n_sequences).n_states == n_states
+
+
+def test_what_was_set_stays(worms):
+    chosen = Settings(n_delays=4, n_states=7, lag=0.5).complete(Sampling(16.0), 10**6)
+    assert (chosen.n_delays, chosen.n_states, chosen.lag) == (4, 7, 0.5)
+
+
+# --- the small study -------------------------------------------------------------------------------------------------
+
+
+def test_settings_of_a_study_are_complete(study):
+    assert study.settings.n_delays == 11
+    assert study.settings.lag == 0.75
+    assert study.settings.n_states == 15
+    assert study.settings.seed == 2
+
+
+def runs_of(flags: np.ndarray) -> list[int]:
+    """Lengths of the runs of true flags, by a plain loop."""
+    lengths, here = [], 0
+    for flag in flags:
+        if flag:
+            here += 1
+        elif here:
+            lengths.append(here)
+            here = 0
+    return [*lengths, here] if here else lengths
+
+
+def test_the_ledger_equals_a_count_by_hand(worms, study):
+    k, lag = 11, 12
+    recording = worms.recording
+    for i, name in enumerate(recording.individuals):
+        rows = recording.values[i * 1920 : (i + 1) * 1920]
+        runs = runs_of(np.isfinite(rows).all(axis=1))
+        frames = sum(runs)
+        windows = sum(max(n - k + 1, 0) for n in runs)
+        pairs = sum(max(n - k + 1 - lag, 0) for n in runs)
+        mine = [entry for entry in study.ledger.entries if entry.individual == name]
+        assert [entry.unit for entry in mine] == ["frames", "frames", "windows", "transitions", "transitions"]
+        assert (mine[0].before, mine[1].after) == (1920, frames)
+        assert (mine[2].before, mine[2].after) == (frames, windows)
+        assert (mine[3].before, mine[3].after) == (windows, pairs)
+        assert mine[4].before == pairs
+    assert np.isnan(recording.values).any(axis=1).mean() > 0.02  # else this test says little
+
+
+def test_every_step_starts_where_the_last_one_ended(study):
+    for name in study.postures.segments.individuals:
+        mine = [entry for entry in study.ledger.entries if entry.individual == name]
+        for one, following in itertools.pairwise(mine):
+            assert following.before == one.after
+        assert all(entry.lost >= 0 for entry in mine)
+        assert all(entry.reason for entry in mine)
+
+
+def test_the_ledger_ends_with_the_transitions_of_the_chain(study):
+    """Transitions kept are those whose two states are both connected."""
+    first, last = study.symbols.segments.pairs(12)
+    kept = np.isin(study.symbols.labels[first], study.chain.states) & np.isin(
+        study.symbols.labels[last], study.chain.states
+    )
+    totals = study.ledger.totals()
+    assert totals[-2].after == kept.sum()
+    assert (totals[-1].unit, totals[-1].before, totals[-1].after) == ("states", 15, study.chain.states.size)
+
+
+def test_no_sequence_reaches_over_a_gap(study):
+    valid = study.postures.segments.valid
+    for row in np.flatnonzero(study.symbols.labels >= 0):
+        assert valid[row - 5 : row + 6].all()
+
+
+def test_macrostates_are_the_two_sides_of_the_cut(study):
+    share = [study.chain.stationary[study.macrostate_of[study.chain.states] == k].sum() for k in (0, 1)]
+    assert share[0] >= share[1]
+    assert sum(share) == pytest.approx(1)
+    labelled = study.macrostates.labels >= 0
+    np.testing.assert_array_equal(labelled, np.isin(study.symbols.labels, study.chain.states))
+    np.testing.assert_array_equal(
+        study.macrostates.labels[labelled], study.macrostate_of[study.symbols.labels[labelled]]
+    )
+
+
+def test_simulations_have_the_length_that_was_asked_for(study):
+    frames = np.diff(study.simulated.segments.offsets)
+    assert frames.size == 3
+    assert np.abs(frames / 16 - 30).max() <= 0.75
+    assert np.isfinite(study.path.centroid).all()
+    assert len(study.path.centroid) == len(study.simulated.values)
+
+
+def test_progress_goes_through_all_stages_in_order(worms):
+    seen = []
+    settings = Settings(n_states=5, n_walks=1, simulated_minutes=0.1)
+    run_study(worms.recording, settings, basis=worms.basis, progress=lambda *step: seen.append(step))
+    assert [name for name, _, _ in seen[:-1]] == list(STAGES)
+    assert [done for _, done, _ in seen] == list(range(len(STAGES) + 1))
+    assert {total for _, _, total in seen} == {len(STAGES)}
+
+
+def test_the_recording_is_left_as_it_was(worms):
+    before = worms.recording.values.copy()
+    run_study(worms.recording, Settings(n_states=5, n_walks=1, simulated_minutes=0.1), basis=worms.basis)
+    np.testing.assert_array_equal(worms.recording.values, before)
+
+
+def test_an_animal_without_posture_does_not_stop_the_others(worms):
+    values = worms.recording.values
+    tracks = [
+        Track(individual="good", values=values[:1920]),
+        Track(individual="lost", values=np.full((500, 5), np.nan)),
+        Track(individual="short", values=np.where(np.arange(200)[:, None] < 8, values[:200], np.nan)),
+    ]
+    recording = Recording.from_tracks(tracks, kind="amplitude", sampling_rate=16.0)
+    study = run_study(recording, Settings(n_states=8, n_walks=1, simulated_minutes=0.1), basis=PostureBasis.analytic())
+    lost = [entry for entry in study.ledger.entries if entry.individual == "lost"]
+    assert [entry.after for entry in lost] == [0] * len(lost)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (Settings(n_delays=2000), "n_delays=2000"),
+        (Settings(n_states=15, lag=125.0), "lag=125"),
+        (Settings(n_states=10_000), "n_states=10000"),
+    ],
+)
+def test_impossible_settings_say_what_is_possible(worms, settings, message):
+    with pytest.raises(EthomarkovError, match=message):
+        run_study(worms.recording, settings, basis=worms.basis)
+
+
+def test_a_lag_that_is_no_whole_frame_is_named(worms):
+    with pytest.raises(SamplingError, match="lag"):
+        run_study(worms.recording, Settings(n_states=15, lag=0.1), basis=worms.basis)
+
+
+def test_fewer_columns_than_modes_are_taken_as_they_are(worms):
+    values = worms.recording.values[:, :3]
+    recording = Recording.from_tracks([Track(individual="a", values=values)], kind="amplitude", sampling_rate=16.0)
+    postures, basis = project_postures(recording, 5, None)
+    assert postures.n_components == 3
+    assert basis is None
+
+
+def test_settings_tell_the_modes_that_were_used(worms):
+    values = worms.recording.values[:1920, :3]
+    recording = Recording.from_tracks([Track(individual="a", values=values)], kind="amplitude", sampling_rate=16.0)
+    study = run_study(recording, Settings(n_states=8, n_walks=1, simulated_minutes=0.1))
+    assert study.settings.n_modes == study.postures.n_components == 3
+
+
+def test_the_same_seed_gives_the_same_study(worms, study):
+    again = run_study(worms.recording, study.settings, basis=worms.basis)
+    np.testing.assert_array_equal(again.symbols.labels, study.symbols.labels)
+    np.testing.assert_array_equal(again.simulated.values, study.simulated.values)
+
+
+# --- the truth -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[Study, object]:
+    made = simulate_worms(4, 2100.0, seed=1)
+    settings = Settings(n_states=500, n_walks=2, simulated_minutes=1.0)
+    return run_study(made.recording, settings, basis=made.basis), made.truth
+
+
+@pytest.mark.slow
+def test_runs_and_pirouettes_are_found(large):
+    study, truth = large
+    labels = study.macrostates.labels
+    seen = labels >= 0
+    found, hidden = labels[seen] == 1, truth.is_pirouette[seen]
+    sensitivity, specificity = found[hidden].mean(), (~found[~hidden]).mean()
+    assert (sensitivity + specificity) / 2 >= 0.9
+
+
+@pytest.mark.slow
+def test_the_slowest_relaxation_is_that_of_the_truth(large):
+    study, truth = large
+    assert study.spectrum.relaxation_times[0] == pytest.approx(truth.relaxation_times().mean(), rel=0.2)
