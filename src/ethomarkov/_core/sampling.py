@@ -39,10 +39,19 @@ class Sampling:
         """Seconds between two frames."""
         return 1.0 / self.rate
 
-    def frames(self, duration: float) -> int:
-        """Convert seconds to a whole number of frames, refusing what is not whole to 1 %."""
+    def frames(self, duration: float, name: str = "") -> int:
+        """Convert seconds to a whole number of frames, refusing what is not whole to 1 %.
+
+        Parameters
+        ----------
+        duration
+            Seconds.
+        name
+            What it is, for the error: "lag".
+        """
+        named = f"{name}={duration:g} s" if name else f"{duration:g} s"
         if not math.isfinite(duration):
-            raise SamplingError(f"{duration} s is not a duration; a number of seconds is needed.")
+            raise SamplingError(f"{named} is not a duration; a number of seconds is needed.")
         exact = duration * self.rate
         whole = round(exact)
         if whole < 1 or abs(exact - whole) > WHOLE_FRAME_TOLERANCE * max(exact, 1.0):
@@ -50,7 +59,7 @@ class Sampling:
             high = max(1, math.ceil(exact)) / self.rate
             nearest = f"{low:g} s" if low == high else f"{low:g} s or {high:g} s"
             raise SamplingError(
-                f"{duration:g} s is {exact:.3g} frames at {self.rate:g} Hz; a whole number of at least one "
+                f"{named} is {exact:.3g} frames at {self.rate:g} Hz; a whole number of at least one "
                 f"is needed. Use {nearest}."
             )
         return whole

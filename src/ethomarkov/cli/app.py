@@ -21,6 +21,7 @@ app = App(
     name="ethomarkov",
     help="Predictive Markov models of animal behaviour across scales, from posture recordings.",
     version=__version__,
+    suppress_keyboard_interrupt=False,
 )
 for _name, _help in COMMANDS.items():
     app.command(f"ethomarkov.cli.commands.{_name}:{_name}", name=_name, help=_help)

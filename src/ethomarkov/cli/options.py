@@ -5,6 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ethomarkov.exceptions import InputFormatError
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)
@@ -38,3 +40,14 @@ class RunningOptions:
     """Cores to use; all of them by default."""
     quiet: Annotated[bool, Parameter(negative=())] = False
     """Print nothing but errors."""
+
+    def __post_init__(self) -> None:
+        require_at_least(self.seed, 0, "--seed")
+        if self.threads is not None:
+            require_at_least(self.threads, 1, "--threads")
+
+
+def require_at_least(value: float, least: float, option: str) -> None:
+    """Refuse an option below a limit, or one that is no number."""
+    if not least <= value < float("inf"):
+        raise InputFormatError(f"{option} is {value}; a number of at least {least} is needed.")

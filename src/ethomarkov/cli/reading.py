@@ -8,17 +8,19 @@ from ethomarkov.recording import Recording, fill_gaps, resample
 
 
 def read_recordings(files: tuple[Path, ...], options: ReadingOptions) -> Recording:
-    """Read files and apply the repairs that were asked for, resampling before filling."""
-    recording = read(
+    """Read files and apply to each the repairs that were asked for, resampling before filling."""
+
+    def repair(recording: Recording) -> Recording:
+        if options.resample is not None:
+            recording = resample(recording, options.resample)
+        return recording if options.fill_gaps is None else fill_gaps(recording, options.fill_gaps)
+
+    return read(
         files,
         options.format,
+        prepare=repair,
         sampling_rate=options.rate,
         min_confidence=options.min_confidence,
         keypoints=options.keypoints,
         as_centerline=options.as_centerline,
     )
-    if options.resample is not None:
-        recording = resample(recording, options.resample)
-    if options.fill_gaps is not None:
-        recording = fill_gaps(recording, options.fill_gaps)
-    return recording

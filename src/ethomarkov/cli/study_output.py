@@ -3,28 +3,18 @@
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from ethomarkov._core.types import Progress
 from ethomarkov.cli.terminal import summary_table
-from ethomarkov.exceptions import OutputError
+from ethomarkov.io.atomic import atomic_path
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording
-from ethomarkov.report import write_report
-from ethomarkov.workflow import Settings, Study, run_study
+from ethomarkov.report import render_report
+from ethomarkov.report.page import REPORT_FILE
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.study import STUDY_FILE
 from ethomarkov.workflow.summary import Figures, summarize
-
-
-def check_directory(directory: Path) -> None:
-    """Refuse a directory that cannot be written to, before any work is done."""
-    probe = directory / ".ethomarkov-can-write"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise OutputError(
-            f"{directory}: results cannot be written there ({error.strerror}). Choose another directory with --out."
-        ) from error
 
 
 def run_and_write(
@@ -33,17 +23,21 @@ def run_and_write(
     directory: Path,
     *,
     basis: PostureBasis | None = None,
+    threads: int = 1,
     progress: Progress | None = None,
-) -> tuple[Study, Figures]:
-    """Run all stages and write study and report."""
-    study = run_study(recording, settings, basis=basis, progress=progress)
+) -> Figures:
+    """Run all stages and write study and report, which appear together."""
+    study = run_study(recording, settings, basis=basis, threads=threads, progress=progress)
     figures = summarize(study)
-    study.save(directory)
-    write_report(study, directory, figures)
-    return study, figures
+    page = render_report(study, figures)
+    with atomic_path(directory / REPORT_FILE) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+        study.save(directory)
+    return figures
 
 
 def print_outcome(console: Console, figures: Figures, directory: Path) -> None:
     """Print the key figures and where to find the rest."""
     console.print(summary_table(figures))
-    console.print(f"\nOpen {directory / 'report.html'}; all results are in {directory / 'study.nc'}.", highlight=False)
+    report, study = escape(str(directory / REPORT_FILE)), escape(str(directory / STUDY_FILE))
+    console.print(f"\nOpen {report}; all results are in {study}.", highlight=False, soft_wrap=True)

@@ -70,7 +70,7 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
         ),
     )
     yield "entropy rate", f"{chain['entropy_rate_nat_per_s']:.2f} nat/s"
-    times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"])
+    times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"] if math.isfinite(t)) or "none"
     yield "relaxation times", f"{times} s (chain of all animals)"
     yield "slowest, per animal", _interval(chain["slowest_relaxation_s"], " s")
     for state in summary["macrostates"]["states"]:
@@ -90,6 +90,8 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
 
 
 def _interval(found: dict[str, Any], unit: str = "") -> str:
+    if math.isnan(found["estimate"]):
+        return "not defined"
     if math.isnan(found["low"]):  # too few units for an interval
         return f"{found['estimate']:.3g}{unit}"
     limits = f"({found['low']:.3g}, {found['high']:.3g})"

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
-from ethomarkov.figures.style import DATA, MISSING, MODES, figure_style, new_figure
+from ethomarkov.figures.style import DATA, MISSING, MODES, figure_style, new_figure, plain_text
 from ethomarkov.recording import Recording
 from ethomarkov.recording.schema import KIND_WORDS
 
@@ -26,7 +26,7 @@ def draw_coverage(axes: Axes, segments: Segments, rate: float) -> None:
         axes.broken_barh([(a, b - a) for a, b in spans], (i - 0.35, 0.7), color=DATA, lw=0)
     axes.set(xlabel="time (min)", xlim=(0, None), ylim=(segments.n_individuals - 0.5, -0.5))
     if segments.n_individuals <= MOST_ANIMALS_LABELLED:
-        axes.set_yticks(range(segments.n_individuals), segments.individuals)
+        axes.set_yticks(range(segments.n_individuals), [plain_text(name) for name in segments.individuals])
     else:
         axes.set_ylabel("animal")
     axes.set_title("Posture present (blue) and missing (grey)")
@@ -67,4 +67,4 @@ def _column_names(recording: Recording, columns: np.ndarray) -> list[str]:
         return [f"$a_{{{first[c]}}}$" for c in columns]
     if recording.kind == "angle":
         return [f"$\\theta_{{{first[c]}}}$" for c in columns]
-    return [f"{'xy'[c % 2]} {first[c // 2]}" for c in columns]
+    return [plain_text(f"{'xy'[c % 2]} {first[c // 2]}") for c in columns]

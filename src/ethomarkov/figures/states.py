@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse import Cut
-from ethomarkov.figures.style import DATA, MACROSTATES, MISSING
+from ethomarkov.figures.style import DATA, MACROSTATES, MISSING, plain_text
 from ethomarkov.markov import Spectrum
 from ethomarkov.states import Symbols
 
@@ -68,6 +68,6 @@ def draw_ethogram(axes: Axes, symbols: Symbols, names: tuple[str, ...], most_ani
     for name, colour in zip(names, MACROSTATES, strict=False):
         axes.plot([], [], color=colour, lw=6, label=name)
     axes.set(xlabel="time (min)", xlim=(0, None), ylim=(shown - 0.5, -0.5))
-    axes.set_yticks(range(shown), segments.individuals[:shown])
+    axes.set_yticks(range(shown), [plain_text(name) for name in segments.individuals[:shown]])
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.1)
     axes.set_title("Ethogram")

@@ -1,8 +1,10 @@
 """One look for all figures: colours that everybody can tell apart, light axes."""
 
 import contextlib
+import warnings
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -31,6 +33,18 @@ def figure_style() -> Iterator[None]:
     """Apply the style to figures made inside, and to nothing else."""
     with mpl.rc_context(_SETTINGS):
         yield
+
+
+def save_figure(figure: Figure, target: Path | BinaryIO, **options: Any) -> None:  # noqa: ANN401 (as savefig)
+    """Write a figure; letters that the font lacks appear as boxes, without a word."""
+    with figure_style(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure.savefig(target, **({"dpi": 150} | options))
+
+
+def plain_text(name: str) -> str:
+    """Write a name so that nothing in it is taken for a formula."""
+    return name.replace("$", r"\$")
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -1,5 +1,6 @@
 """Our own recording files: netCDF in the layout of `ethomarkov.recording.schema`."""
 
+import io
 from pathlib import Path
 
 import h5py
@@ -33,8 +34,8 @@ def read_native(path: Path, options: ReadOptions) -> Recording:
         )
     if options.sampling_rate is not None:
         raise InputFormatError(
-            f"{path}: holds its own rate of {dataset.attrs['sampling_rate']:g} Hz, so a sampling rate cannot be "
-            "stated. To change it use resample."
+            f"{path}: holds its own rate of {dataset.attrs.get('sampling_rate', '?')} Hz, so a sampling rate cannot be "
+            "stated. To change it use resample (--resample)."
         )
     return Recording(dataset)
 
@@ -44,4 +45,6 @@ def write_native(recording: Recording, path: Path) -> None:
     """Write a recording as netCDF, readable with plain xarray."""
     dataset = recording.dataset
     packed = {name: {"zlib": True, "complevel": 3} for name in dataset.data_vars}
-    dataset.to_netcdf(path, engine="h5netcdf", encoding=packed)
+    stream = io.BytesIO()  # see save_results
+    dataset.to_netcdf(stream, engine="h5netcdf", encoding=packed)
+    path.write_bytes(stream.getbuffer())

@@ -80,6 +80,8 @@ def formats() -> tuple[Format, ...]:
 def read(
     paths: str | Path | Sequence[str | Path],
     format: str = "auto",
+    *,
+    prepare: Callable[[Recording], Recording] | None = None,
     **options: Any,  # noqa: ANN401 (fields of ReadOptions)
 ) -> Recording:
     """Read posture recordings, whatever their format.
@@ -90,17 +92,22 @@ def read(
         One file or several; several are joined into one recording.
     format
         Name of the format, or "auto" to recognise it by content.
+    prepare
+        Applied to the recording of each file before they are joined, such as `resample`.
     options
         Fields of `ReadOptions`: ``sampling_rate``, ``min_confidence``, ``keypoints``, ``as_centerline``.
     """
     files = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not files:
         raise InputFormatError("No file was given; name at least one.")
-    repeated = [file for file in files if files.count(file) > 1]
+    same = [file.resolve() for file in files]
+    repeated = [file for file in same if same.count(file) > 1]
     if repeated:
         raise InputFormatError(f"{repeated[0]}: named twice; name each file once.")
     chosen = ReadOptions(**options)
     parts = {str(file): _read_one(file, format, chosen) for file in files}
+    if prepare is not None:
+        parts = {name: prepare(part) for name, part in parts.items()}
     return merge_recordings(_short_labels(parts))
 
 
@@ -137,7 +144,7 @@ def _read_one(file: Path, name: str, options: ReadOptions) -> Recording:
         if str(file) in str(error):
             raise
         raise type(error)(f"{file}: {error}") from error
-    except (OSError, KeyError) as error:
+    except Exception as error:  # a damaged file makes libraries raise almost anything
         raise InputFormatError(
             f"{file}: looks like {chosen.name} but cannot be read as such ({error}). It is damaged, or of another "
             "version of that format; export it again, or save the postures as CSV or NPZ."
@@ -166,13 +173,22 @@ def _find_format(file: Path, name: str) -> Format:
         return known[name]
     probe = Probe(file)
     for one in known.values():
-        if one.recognise(probe):
+        if _is_of(one, probe):
             return one
     listing = "; ".join(f"{one.name} ({', '.join(one.suffixes)})" for one in known.values())
     raise InputFormatError(
         f"{file}: no known posture format was recognised in it. Readable are: {listing}. "
         "If it is one of these, name it with format=; otherwise save the postures as CSV or NPZ."
     )
+
+
+def _is_of(one: Format, probe: Probe) -> bool:
+    try:
+        return one.recognise(probe)
+    except EthomarkovError:
+        raise
+    except Exception as error:  # a damaged file makes libraries raise almost anything
+        raise InputFormatError(f"{probe.path}: is damaged ({error}). Copy or export it again.") from error
 
 
 def _check_file(file: Path) -> None:
@@ -190,6 +206,6 @@ def _check_file(file: Path) -> None:
 
 
 def _short_labels(parts: dict[str, Recording]) -> dict[str, Recording]:
-    """Label files by their stem where that tells them apart."""
-    stems = [Path(name).stem for name in parts]
-    return dict(zip(stems, parts.values(), strict=True)) if len(set(stems)) == len(stems) else parts
+    """Label files by their name without the folder where that tells them apart."""
+    names = [Path(name).name for name in parts]
+    return dict(zip(names, parts.values(), strict=True)) if len(set(names)) == len(names) else parts

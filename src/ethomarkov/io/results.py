@@ -1,6 +1,7 @@
 """Results as groups of a netCDF file: any frozen result in, the same result out, readable with plain xarray."""
 
 import dataclasses
+import io
 import types
 import typing
 from collections.abc import Mapping
@@ -39,7 +40,24 @@ def save_results(path: Path, results: Mapping[str, object], attrs: Mapping[str, 
         for where, data in nodes.items()
     }
     with atomic_path(path) as temporary:
-        xr.DataTree.from_dict(nodes).to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
+        # HDF5 takes the process down when the disk fills up under it; a plain write fails as it should.
+        stream = io.BytesIO()
+        xr.DataTree.from_dict(nodes).to_netcdf(stream, engine="h5netcdf", encoding=encoding)
+        temporary.write_bytes(stream.getbuffer())
+
+
+def load_results(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Read those of several results that a file holds.
+
+    Parameters
+    ----------
+    path
+        File written by `save_results`.
+    kinds
+        From the name of the group to its class.
+    """
+    with xr.open_datatree(path, engine="h5netcdf") as tree:
+        return {name: _build(tree.children[name].load(), kind) for name, kind in kinds.items() if name in tree.children}
 
 
 def load_result(path: Path, name: str, kind: type[Result]) -> Result:
@@ -57,7 +75,10 @@ def load_result(path: Path, name: str, kind: type[Result]) -> Result:
     with xr.open_datatree(path, engine="h5netcdf") as tree:
         if name not in tree.children:
             raise InputFormatError(f"{path}: holds no {name!r}; found {', '.join(tree.children) or 'nothing'}.")
-        return typing.cast("Result", _build(tree.children[name].load(), kind))
+        try:
+            return typing.cast("Result", _build(tree.children[name].load(), kind))
+        except InputFormatError as error:
+            raise InputFormatError(f"{path}: {error}") from error
 
 
 def load_attrs(path: Path) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording, Track
-from ethomarkov.recording.orientation import remove_orientation
 
 AMPLITUDE_RATE = 16.0
 SHAPE_RATE = 32.0
@@ -249,7 +248,7 @@ def _load_arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
 def _shape_angles(theta: FloatArray) -> FloatArray:
     angles = np.array(theta, dtype=np.float64)
     angles[(angles == 0).all(axis=1)] = np.nan
-    return remove_orientation(angles)[0]
+    return angles
 
 
 def _centroids(counts: NDArray[Any] | None, shape: tuple[int, ...]) -> FloatArray | None:

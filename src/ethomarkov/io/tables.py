@@ -29,7 +29,6 @@ from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader, writer
 from ethomarkov.recording import Recording, Track
-from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.recording.schema import FRAME_COUNT, KIND_DIMS, KIND_WORDS, Kind
 
 COLUMN_SPELLINGS = (
@@ -106,7 +105,6 @@ class Table:
 
     def _tracks(self) -> Iterator[Track]:
         names, first, owner = np.unique(self.individual, return_index=True, return_inverse=True)
-        values = remove_orientation(self.values)[0] if self.kind == "angle" else self.values
         lengths = self.body_lengths
         if lengths is not None and lengths.shape != names.shape:
             raise InputFormatError(
@@ -116,7 +114,7 @@ class Table:
             rows = owner == i
             yield Track(
                 individual=str(names[i]),
-                values=values[rows],
+                values=self.values[rows],
                 time=None if self.time is None else self.time[rows],
                 centroid=None if self.centroid is None else self.centroid[rows],
                 body_length=None if lengths is None or np.isnan(lengths[place]) else float(lengths[place]),

@@ -10,7 +10,6 @@ from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording, Track
-from ethomarkov.recording.orientation import remove_orientation
 
 # The best first: post-processed angles, then those whose head was told from the tail.
 GROUPS = ("smooth", "interp", "raw", "resolved", "orig")
@@ -65,7 +64,7 @@ def read_wormpose(path: Path, options: ReadOptions) -> Recording:
             "ventral_side": "anticlockwise" if flipped else "unknown",
         }
     return Recording.from_tracks(
-        [Track(individual=_name_animal(path), values=-remove_orientation(theta)[0])],
+        [Track(individual=_name_animal(path), values=-theta)],
         kind="angle",
         sampling_rate=None if rate is None else float(rate),
         attrs=attrs,

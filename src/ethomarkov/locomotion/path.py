@@ -38,9 +38,9 @@ class Path:
         freeze_arrays(self)
 
     def speed(self, window: float = 1.0) -> FloatArray:
-        """Measure the distance covered in `window` seconds, per second, at the first frame of each window."""
-        lag = self.sampling.frames(window)
+        """Measure the distance covered in about `window` seconds, per second, at the first frame of each window."""
+        lag = max(1, round(window * self.sampling.rate))
         first, last = self.segments.pairs(lag)
         speed = np.full(len(self.centroid), np.nan)
-        speed[first] = np.linalg.norm(self.centroid[last] - self.centroid[first], axis=1) / window
+        speed[first] = np.linalg.norm(self.centroid[last] - self.centroid[first], axis=1) / self.sampling.seconds(lag)
         return speed

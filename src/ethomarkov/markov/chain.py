@@ -54,7 +54,7 @@ class MarkovChain:
         lag
             In seconds; a whole number of frames.
         """
-        lag_frames = symbols.sampling.frames(lag)
+        lag_frames = symbols.sampling.frames(lag, "lag")
         counts = count_transitions(symbols, lag_frames)
         if counts.nnz == 0:
             longest = symbols.segments.longest() / symbols.sampling.rate

@@ -89,11 +89,20 @@ class SlowTimes:
         )
 
 
+def relaxation_time(eigenvalue: float, lag: float) -> float:
+    """Convert a real eigenvalue to −τ / ln λ in seconds: infinite at one, NaN where it is not positive."""
+    if eigenvalue >= 1:
+        return float("inf")
+    return -lag / float(np.log(eigenvalue)) if eigenvalue > 0 else float("nan")
+
+
 def slow_times(chain: MarkovChain) -> SlowTimes:
     """Compute the slowest time of a chain and of its reversibilised version."""
     second = float(reversible_modes(chain, 1)[0][0])
-    bound = -chain.lag / float(np.log(second)) if 0 < second < 1 else float("nan")
-    return SlowTimes(relaxation=float(slow_spectrum(chain, 1).relaxation_times[0]), reversibilized=bound)
+    return SlowTimes(
+        relaxation=float(slow_spectrum(chain, 1).relaxation_times[0]),
+        reversibilized=relaxation_time(second, chain.lag),
+    )
 
 
 def modes_on_frames(symbols: Symbols, chain: MarkovChain, modes: FloatArray) -> FloatArray:

@@ -9,8 +9,11 @@ from scipy.interpolate import PchipInterpolator
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray
+from ethomarkov.exceptions import SamplingError
 from ethomarkov.recording import schema
 from ethomarkov.recording.recording import Recording, join_datasets
+
+MOST_UPSAMPLING = 20
 
 
 def fill_gaps(recording: Recording, max_gap: float) -> Recording:
@@ -27,6 +30,8 @@ def fill_gaps(recording: Recording, max_gap: float) -> Recording:
     max_gap
         Longest gap to fill, in seconds.
     """
+    if not 0 <= max_gap < np.inf:
+        raise SamplingError(f"Gaps of up to {max_gap} s cannot be filled; give a number of seconds (--fill-gaps).")
     longest = int(np.floor(max_gap * recording.sampling.rate + 1e-9))
     dataset = recording.dataset.copy()
     offsets = recording.segments.offsets
@@ -71,7 +76,14 @@ def resample(recording: Recording, rate: float) -> Recording:
     rate
         New frames per second.
     """
-    old, new = recording.sampling, Sampling(rate)
+    old = recording.sampling
+    frames = recording.dataset[schema.FRAME_COUNT].values.max()
+    if not (np.isfinite(rate) and 0 < rate <= MOST_UPSAMPLING * old.rate and frames * rate / old.rate >= 2):
+        raise SamplingError(
+            f"Cannot resample from {old.rate:g} Hz to {rate} Hz: a rate is needed that leaves at least two frames and "
+            f"is at most {MOST_UPSAMPLING} times the old one (--resample)."
+        )
+    new = Sampling(rate)
     if new.rate == old.rate:
         return recording
     factor = old.rate / new.rate

@@ -1,7 +1,8 @@
 """Recording: a validated dataset of postures, the form in which every file enters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.recording import schema
+from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.recording.tracks import Track, grid_positions, infer_rate, to_grid
 
 RATE_TOLERANCE = 0.01
@@ -63,6 +65,8 @@ class Recording:
         if not tracks:
             raise InputFormatError("No animal was found; a recording needs at least one track.")
         _check_shapes(tracks, kind)
+        if kind == "angle":
+            tracks = [replace(track, values=remove_orientation(track.values)[0]) for track in tracks]
         rate = infer_rate(tracks) if sampling_rate is None else sampling_rate
         sampling = Sampling(rate)
         places = [grid_positions(track, sampling) for track in tracks]
@@ -169,8 +173,8 @@ def merge_recordings(recordings: Mapping[str, Recording]) -> Recording:
     clash = len(set(names)) < len(names)
     optional = {name for part in parts for name in part.dataset.data_vars if name != part.kind}
     datasets = [
-        _complete(_prefix(part.dataset, label) if clash else part.dataset, optional)
-        for label, part in recordings.items()
+        _complete(_prefix(part.dataset, prefix) if clash else part.dataset, optional)
+        for prefix, part in zip(_prefixes(labels), parts, strict=True)
     ]
     merged = join_datasets(datasets)
     merged.attrs |= {"sampling_rate": parts[0].sampling.rate, "schema": schema.SCHEMA}
@@ -192,6 +196,12 @@ def join_datasets(datasets: Sequence[xr.Dataset]) -> xr.Dataset:
     return joined
 
 
+def _prefixes(labels: Sequence[str]) -> list[str]:
+    """Drop the endings of file names where they are not needed to tell them apart."""
+    stems = [Path(label).stem for label in labels]
+    return stems if len(set(stems)) == len(stems) else list(labels)
+
+
 def _prefix(dataset: xr.Dataset, label: str) -> xr.Dataset:
     names = [f"{label}:{name}" for name in dataset[schema.INDIVIDUAL].values]
     return dataset.assign_coords({schema.INDIVIDUAL: names})
@@ -211,7 +221,7 @@ def _check_mergeable(label: str, one: Recording, other_label: str, other: Record
     if one.kind != other.kind:
         raise InputFormatError(
             f"{label} holds {schema.KIND_WORDS[one.kind]} and {other_label} {schema.KIND_WORDS[other.kind]}. "
-            "Recordings of one study need the same kind: project them on one basis first, or run them apart."
+            "Give recordings of one kind: project them on one basis first, or run them apart."
         )
     if abs(one.sampling.rate / other.sampling.rate - 1) > RATE_TOLERANCE:
         raise SamplingError(

@@ -72,9 +72,18 @@ def validate(dataset: xr.Dataset) -> None:
         if name not in dataset.variables or dataset[name].dims != dims:
             found = dataset[name].dims if name in dataset.variables else "nothing"
             raise InputFormatError(f"{name} has dimensions {found}; {dims} are needed.")
-    Sampling(float(dataset.attrs.get("sampling_rate", np.nan)))
+    _check_rate(dataset.attrs.get("sampling_rate"))
     _check_grid(dataset)
     _check_content(dataset, kind)
+
+
+def _check_rate(rate: object) -> None:
+    try:
+        Sampling(float(rate))  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise SamplingError(
+            f"The attribute sampling_rate is {rate!r}; a positive number of frames per second is needed. Correct it."
+        ) from error
 
 
 def _check_grid(dataset: xr.Dataset) -> None:

@@ -50,6 +50,11 @@ def infer_rate(tracks: Sequence[Track]) -> float:
     not drift along a long recording.
     """
     steps = [np.diff(track.time) for track in tracks if track.time is not None and len(track.time) > 1]
+    if not steps and any(track.time is not None for track in tracks):
+        raise SamplingError(
+            "There is 1 frame with its time; at least two frames are needed to know the rate. State it with "
+            "sampling_rate= (or --rate)."
+        )
     if not steps:
         raise SamplingError(
             "The sampling rate is unknown: the file holds neither times nor a rate. "
@@ -58,7 +63,9 @@ def infer_rate(tracks: Sequence[Track]) -> float:
     every = np.concatenate(steps)
     every = every[every > 0]
     if every.size == 0:
-        raise SamplingError("All times are equal, so the sampling rate is unknown; state it with sampling_rate=.")
+        raise SamplingError(
+            "All times are equal, so the sampling rate is unknown; state it with sampling_rate= (or --rate)."
+        )
     spans = np.maximum(np.round(every / np.median(every)), 1)
     return float(spans.sum() / every.sum())
 

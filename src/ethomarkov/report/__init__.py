@@ -1,5 +1,5 @@
 """One self-contained page about a study."""
 
-from ethomarkov.report.page import write_report
+from ethomarkov.report.page import render_report, write_report
 
-__all__ = ["write_report"]
+__all__ = ["render_report", "write_report"]

@@ -17,7 +17,7 @@ from ethomarkov._core.words import count_of
 from ethomarkov.figures.recording import draw_coverage, draw_traces
 from ethomarkov.figures.simulation import draw_autocorrelation, draw_paths
 from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_relaxation_times
-from ethomarkov.figures.style import figure_style, new_figure
+from ethomarkov.figures.style import figure_style, new_figure, save_figure
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.workflow.study import Study
@@ -40,22 +40,24 @@ def write_report(study: Study, directory: Path, figures: Figures | None = None) 
     figures
         Key figures, if they were computed before.
     """
-    page = (
-        _environment()
-        .from_string(_template())
-        .render(
-            summary=figures or summarize(study),
-            settings=study.settings.model_dump(),
-            images={name: _embed(draw(study)) for name, draw in _drawings(study).items()},
-            ledger=study.ledger.totals(),
-            crawl=_crawl(study),
-            version=__version__,
-        )
-    )
+    page = render_report(study, figures)
     target = directory / REPORT_FILE
     with atomic_path(target) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return target
+
+
+def render_report(study: Study, figures: Figures | None = None) -> str:
+    """Make the page as text."""
+    template = _environment().from_string(_template())
+    return template.render(
+        summary=figures or summarize(study),
+        settings=study.settings.model_dump(),
+        images={name: _embed(draw(study)) for name, draw in _drawings(study).items()},
+        ledger=study.ledger.totals(),
+        crawl=_crawl(study),
+        version=__version__,
+    )
 
 
 def _drawings(study: Study) -> dict[str, Callable[[Study], Figure]]:
@@ -120,8 +122,7 @@ def _draw_paths(study: Study) -> Figure:
 def _embed(figure: Figure) -> Markup:
     """Turn a figure into an image that lives inside the page."""
     stream = io.BytesIO()
-    with figure_style():
-        figure.savefig(stream, format="png", dpi=150)
+    save_figure(figure, stream, format="png")
     return Markup("data:image/png;base64," + base64.b64encode(stream.getvalue()).decode())
 
 

@@ -37,7 +37,7 @@ class Settings(BaseModel):
         Of the whole study.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     n_modes: Annotated[int, Field(ge=1)] = 5
     n_delays: Annotated[int | None, Field(ge=1)] = None

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ethomarkov import __version__
 from ethomarkov._core.ledger import Ledger
 from ethomarkov._core.random import generator
+from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import IntArray, Progress
+from ethomarkov._core.types import FloatArray, IntArray, Progress
 from ethomarkov.coarse import Cut, best_cut
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.results import load_attrs, load_result, save_results
+from ethomarkov.io.results import load_attrs, load_results, save_results
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion import propel
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
@@ -37,10 +37,13 @@ STAGES = ("postures", "sequences", "microstates", "chain", "macrostates", "simul
 class Measured:
     """What the recording itself says of each animal's path; NaN where it says nothing."""
 
-    centroid: np.ndarray = dataclasses.field(metadata={"dims": ("frame", "space"), "unit": ""})
-    body_length: np.ndarray = dataclasses.field(metadata={"dims": ("individual",), "unit": ""})
+    centroid: FloatArray = array_field("frame", "space")
+    body_length: FloatArray = array_field("individual")
     length_unit: str
     source: str
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +106,7 @@ class Study:
         return group
 
     def save(self, directory: Path) -> Path:
-        """Write ``study.nc`` into a directory."""
+        """Write ``study.nc`` into a directory and return its path."""
         results = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -138,9 +141,16 @@ class Study:
             "ledger": Ledger,
         }
         optional: dict[str, type] = {"basis": PostureBasis, "path": AnimalPath}
-        parts: dict[str, Any] = {name: load_result(file, name, kind) for name, kind in kinds.items()}
-        parts |= {name: _load_if_there(file, name, kind) for name, kind in optional.items()}
-        return cls(settings=CompleteSettings.model_validate_json(attrs["settings"]), **parts)
+        try:
+            parts = load_results(file, kinds | optional)
+            settings = CompleteSettings.model_validate_json(attrs["settings"])
+        except Exception as error:  # a damaged file makes HDF5 and its readers raise almost anything
+            raise InputFormatError(f"{file}: a part of it is damaged ({error}). Run it again.") from error
+        missing = [name for name in kinds if name not in parts]
+        if missing:
+            raise InputFormatError(f"{file}: lacks {', '.join(missing)}. Run it again.")
+        empty: dict[str, Any] = dict.fromkeys(optional)
+        return cls(settings=settings, **(empty | parts))
 
 
 def study_attrs(file: Path) -> dict[str, str]:
@@ -161,18 +171,12 @@ def study_attrs(file: Path) -> dict[str, str]:
     return attrs
 
 
-def _load_if_there(file: Path, name: str, kind: type) -> object:
-    try:
-        return load_result(file, name, kind)
-    except InputFormatError:
-        return None
-
-
 def run_study(
     recording: Recording,
     settings: Settings | None = None,
     *,
     basis: PostureBasis | None = None,
+    threads: int = 1,
     progress: Progress | None = None,
 ) -> Study:
     """Run all stages on a recording.
@@ -186,6 +190,8 @@ def run_study(
     basis
         Posture modes; by default they are fitted to angles, centerlines and keypoints, and amplitudes are taken as they
         are.
+    threads
+        Cores to use; the result does not depend on it.
     progress
         Called before each stage.
     """
@@ -195,9 +201,10 @@ def run_study(
     postures, basis = project_postures(recording, settings.n_modes, basis)
     report("sequences")
     sequences = DelayEmbedding(n_delays=settings.sequence_frames(postures.sampling)).transform(postures)
-    chosen = settings.complete(postures.sampling, int(sequences.segments.lengths.sum()))
+    used = settings.model_copy(update={"n_modes": postures.n_components})
+    chosen = used.complete(postures.sampling, int(sequences.segments.lengths.sum()))
     report("microstates")
-    partition = Partition(n_states=chosen.n_states, seed=chosen.seed).fit(sequences)
+    partition = Partition(n_states=chosen.n_states, seed=chosen.seed, threads=threads).fit(sequences)
     symbols = partition.label(sequences)
     report("chain")
     chain = MarkovChain.from_symbols(symbols, chosen.lag)

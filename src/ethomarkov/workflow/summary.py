@@ -11,6 +11,7 @@ from ethomarkov._core.series import Series
 from ethomarkov.coarse.kinetics import dwell_times
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
+from ethomarkov.markov.spectrum import relaxation_time
 from ethomarkov.posture import find_events, phase_velocity
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.workflow.study import Study
@@ -63,7 +64,7 @@ def _chain_figures(study: Study) -> Figures:
         "entropy_rate_nat_per_s": entropy_rate(frame_chain),
         "relaxation_times_s": [round(float(t), 4) for t in study.spectrum.relaxation_times[:5]],
         "slowest_relaxation_s": asdict(_relaxation_over_animals(study)),
-        "slowest_reversibilized_s": -study.chain.lag / float(np.log(study.cut.eigenvalue)),
+        "slowest_reversibilized_s": relaxation_time(study.cut.eigenvalue, study.chain.lag),
     }
 
 
@@ -126,7 +127,7 @@ def _simulation_figures(study: Study) -> Figures:
     }
     if study.path is not None:
         speeds = [study.path.speed()[study.path.segments.of(i).valid] for i in range(figures["runs"])]
-        means = np.array([np.nanmean(speed) for speed in speeds])
+        means = np.array([speed[np.isfinite(speed)].mean() for speed in speeds if np.isfinite(speed).any()])
         figures["speed_body_lengths_per_s"] = asdict(bootstrap_interval(means, "runs", rng=study.settings.seed))
     measured = _measured_speed(study)
     if measured is not None:
@@ -136,14 +137,14 @@ def _simulation_figures(study: Study) -> Figures:
 
 def _measured_speed(study: Study) -> Interval | None:
     """Distance covered in one second by the recorded animals, where paths and body lengths are known."""
-    lag = round(study.postures.sampling.rate)
+    lag = max(1, round(study.postures.sampling.rate))
     offsets = study.postures.segments.offsets
     means = []
     for i, length in enumerate(study.measured.body_length):
         track = study.measured.centroid[offsets[i] : offsets[i + 1]]
         distance = np.linalg.norm(track[lag:] - track[:-lag], axis=1)
         if np.isfinite(distance).any() and np.isfinite(length):
-            means.append(np.nanmean(distance) / length)
+            means.append(np.nanmean(distance) * study.postures.sampling.rate / lag / length)
     return bootstrap_interval(np.array(means), "animals", rng=study.settings.seed) if means else None
 
 

@@ -59,7 +59,9 @@ MAKERS = {
     MarkovChain: make_ring,
     Spectrum: lambda: slow_spectrum(make_ring()),
     Cut: lambda: best_cut(make_ring(6)),
-    Microstates: lambda: Microstates(centers=np.random.default_rng(0).normal(size=(4, 6)), inertia=0.25),
+    Microstates: lambda: Microstates(
+        centers=np.random.default_rng(0).normal(size=(4, 6)), visits=np.array([3, 0, 5, 1]), inertia=0.25
+    ),
     PostureBasis: PostureBasis.analytic,
     Path: make_path,
     Ledger: lambda: Ledger().note("step", ("a", "b"), "frames", np.array([5, 6]), np.array([4, 6]), reason="why – not"),
@@ -178,11 +180,12 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, error):
     save_results(target, {"it": make_series()}, {"version": "old"})
     before = target.read_bytes()
 
-    def half(self: xr.DataTree, path: FilePath, **options: object) -> None:
-        FilePath(path).write_bytes(before[: len(before) // 2])
+    def half(self: FilePath, content: bytes) -> None:
+        with self.open("wb") as stream:
+            stream.write(before[: len(before) // 2])
         raise error
 
-    monkeypatch.setattr(xr.DataTree, "to_netcdf", half)
+    monkeypatch.setattr(FilePath, "write_bytes", half)
     with pytest.raises((OutputError, KeyboardInterrupt, RuntimeError)):
         save_results(target, {"it": make_symbols()}, {"version": "new"})
     assert target.read_bytes() == before

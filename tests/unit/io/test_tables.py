@@ -138,7 +138,7 @@ class TestCsv:
         paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
         for path, rate in zip(paths, (5, 6), strict=True):
             write_text(path, table({"time": np.arange(6) / rate, **posture(["a1"])}))
-        with pytest.raises(SamplingError, match=r"one is sampled at 5 Hz and two at 6 Hz"):
+        with pytest.raises(SamplingError, match=r"one.csv is sampled at 5 Hz and two.csv at 6 Hz"):
             read(paths)
 
     @pytest.mark.parametrize(

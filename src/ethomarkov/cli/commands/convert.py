@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
+from rich.markup import escape
 
 from ethomarkov._core.words import count_of
 from ethomarkov.cli.options import ReadingOptions
@@ -32,4 +33,4 @@ def convert(
     recording = read_recordings(files, reading)
     written = write_recording(recording, out)
     animals, frames = count_of(len(recording.individuals), "animal"), count_of(len(recording.values), "frame")
-    Console().print(f"{animals}, {frames} written to {written}.", highlight=False)
+    Console().print(f"{animals}, {frames} written to {escape(str(written))}.", highlight=False, soft_wrap=True)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ethomarkov.cli.options import RunningOptions
-from ethomarkov.cli.study_output import check_directory, print_outcome, run_and_write
+from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.study_output import print_outcome, run_and_write
 from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.io.atomic import check_writable
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings
 
@@ -31,12 +32,14 @@ def demo(
     minutes
         Duration of each recording.
     """
-    check_directory(out)
+    require_at_least(worms, 1, "--worms")
+    require_at_least(minutes, 0.1, "--minutes")
+    check_writable(out)
     console = Console(quiet=running.quiet)
     with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
         made = simulate_worms(worms, minutes * 60, seed=running.seed, threads=threads, progress=progress)
         settings = Settings(seed=running.seed)
-        _, figures = run_and_write(made.recording, settings, out, basis=made.basis, progress=progress)
+        figures = run_and_write(made.recording, settings, out, basis=made.basis, threads=threads, progress=progress)
     print_outcome(console, figures, out)
     run, pirouette = made.truth.mean_dwells().mean(axis=0)
     console.print(

@@ -6,18 +6,22 @@ from typing import Annotated
 import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov._core.words import count_of
 from ethomarkov.cli.options import ReadingOptions
 from ethomarkov.cli.reading import read_recordings
+from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.recording import draw_recording
+from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.recording import Recording
 from ethomarkov.recording.schema import KIND_WORDS
 
 DEFAULT = ReadingOptions()
 MOST_ROWS = 60
+PICTURES = (".png", ".pdf", ".svg")
 
 
 def inspect(
@@ -35,6 +39,8 @@ def inspect(
     out
         Where to draw them (.png, .pdf or .svg); nothing is drawn when left out.
     """
+    if out is not None and out.suffix.lower() not in PICTURES:
+        raise InputFormatError(f"{out}: a picture's name ends in one of {', '.join(PICTURES)}. Choose one of them.")
     recording = read_recordings(files, reading)
     console = Console()
     attrs, animals = recording.dataset.attrs, count_of(len(recording.individuals), "animal")
@@ -46,8 +52,8 @@ def inspect(
     console.print(_table(recording))
     if out is not None:
         with atomic_path(out) as temporary:
-            draw_recording(recording).savefig(temporary, dpi=150)
-        console.print(f"Drawn in {out}.", highlight=False)
+            save_figure(draw_recording(recording), temporary)
+        console.print(f"Drawn in {escape(str(out))}.", highlight=False, soft_wrap=True)
 
 
 def _table(recording: Recording) -> Table:
@@ -74,7 +80,7 @@ def _row(recording: Recording, individual: int) -> tuple[str, ...]:
     path = recording.centroid
     measured = path is not None and bool(np.isfinite(path[first:stop]).any())
     return (
-        recording.individuals[individual],
+        escape(recording.individuals[individual]),
         f"{frames:,}",
         f"{frames / rate / 60:.1f}",
         f"{100 * missing:.1f} %",

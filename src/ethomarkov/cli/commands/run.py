@@ -10,9 +10,10 @@ from rich.console import Console
 
 from ethomarkov.cli.options import ReadingOptions, RunningOptions
 from ethomarkov.cli.reading import read_recordings
-from ethomarkov.cli.study_output import check_directory, print_outcome, run_and_write
+from ethomarkov.cli.study_output import print_outcome, run_and_write
 from ethomarkov.cli.terminal import limited_threads, progress_bar
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.atomic import check_writable
 from ethomarkov.posture import PostureBasis
 from ethomarkov.workflow import Settings
 
@@ -38,6 +39,16 @@ class ModelOptions:
     """Normal over tangential drag of the body."""
 
 
+OPTIONS = {
+    "n_modes": "--modes",
+    "n_delays": "--delays",
+    "n_states": "--states",
+    "lag": "--lag",
+    "n_walks": "--walks",
+    "simulated_minutes": "--simulated-minutes",
+    "drag_ratio": "--drag-ratio",
+    "seed": "--seed",
+}
 DEFAULT_MODEL, DEFAULT_READING, DEFAULT_RUNNING = ModelOptions(), ReadingOptions(), RunningOptions()
 
 
@@ -64,10 +75,10 @@ def run(
     settings = _settings(model, running.seed)
     recording = read_recordings(files, reading)
     modes = PostureBasis.from_file(basis, model.modes) if basis is not None else None
-    check_directory(out)
+    check_writable(out)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads), progress_bar(console, quiet=running.quiet) as progress:
-        _, figures = run_and_write(recording, settings, out, basis=modes, progress=progress)
+    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+        figures = run_and_write(recording, settings, out, basis=modes, threads=threads, progress=progress)
     print_outcome(console, figures, out)
 
 
@@ -84,5 +95,5 @@ def _settings(model: ModelOptions, seed: int) -> Settings:
             seed=seed,
         )
     except ValidationError as error:
-        problems = "; ".join(f"{item['loc'][0]}: {item['msg']} (got {item['input']})" for item in error.errors())
-        raise InputFormatError(f"Settings: {problems}.") from error
+        problems = [f"{OPTIONS[str(item['loc'][0])]} is {item['input']}: {item['msg']}" for item in error.errors()]
+        raise InputFormatError(f"{'; '.join(problems)}. Correct the option, or leave it out.") from error

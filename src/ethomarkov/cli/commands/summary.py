@@ -31,9 +31,9 @@ def summary(study: Path, *, json_: Annotated[bool, Parameter(name="--json", nega
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    """Replace NaN, which JSON does not know, by null."""
+    """Replace NaN and infinity, which JSON does not know, by null."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
