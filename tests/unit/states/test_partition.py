@@ -102,6 +102,12 @@ def test_other_components(blobs):
 
 def test_works_as_an_estimator():
     partition = Partition(7, seed=3)
-    assert clone(partition).get_params() == {"n_states": 7, "max_iterations": 50, "seed": 3}
+    assert clone(partition).get_params() == {
+        "n_states": 7,
+        "method": "lloyd",
+        "max_iterations": 50,
+        "seed": 3,
+        "threads": 1,
+    }
     assert partition.set_params(n_states=9).n_states == 9
     assert not hasattr(clone(partition), "microstates_")

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+
+from ethomarkov._core.series import Series
+from ethomarkov.states import DelayEmbedding, Partition
+from ethomarkov.states.kmeans import lloyd, nearest_centers, seed_order
+from ethomarkov.states.partition import compress
+
+
+def brute_force(points, centers):
+    squared = np.square(points[:, None].astype(float) - centers[None].astype(float)).sum(axis=2)
+    return squared.argmin(axis=1), squared.min(axis=1)
+
+
+def smooth_walk(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    steps = rng.normal(size=(n, d))
+    return np.cumsum(steps, axis=0).astype(np.float32) * 0.3 + 5 * np.sin(np.arange(n)[:, None] / (7.0 + np.arange(d)))
+
+
+@pytest.mark.parametrize(("n_centers", "d"), [(1, 3), (2, 1), (17, 5), (150, 13), (400, 30)])
+@pytest.mark.parametrize("kind", ["walk", "noise"])
+def test_every_point_gets_its_nearest_center(n_centers, d, kind):
+    rng = np.random.default_rng(1)
+    points = smooth_walk(3000, d) if kind == "walk" else rng.normal(size=(3000, d))
+    centers = points[rng.choice(len(points), n_centers, replace=False)]
+    labels = nearest_centers(points, centers)
+    _, least = brute_force(points, centers)
+    found = np.square(points - centers[labels]).sum(axis=1)
+    np.testing.assert_allclose(found, least, rtol=1e-4, atol=1e-5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 2**31 - 1))
+def test_a_wrong_guess_changes_nothing(n_centers, d, seed):
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(200, d)) * rng.uniform(0.1, 10, d)
+    centers = rng.normal(size=(n_centers, d))
+    guess = rng.integers(0, n_centers, 200)
+    found = lloyd(points, centers, labels=guess, max_iterations=1)
+    np.testing.assert_allclose(
+        np.square(points - centers[found.labels]).sum(axis=1), brute_force(points, centers)[1], rtol=1e-3, atol=1e-4
+    )
+
+
+def test_lloyd_is_that_of_scikit_learn():
+    points = smooth_walk(4000, 6)
+    start = points[::100].copy()
+    ours = lloyd(points, start, max_iterations=9, tolerance=0)
+    theirs = KMeans(len(start), init=start, n_init=1, max_iter=8, tol=0).fit(points)
+    np.testing.assert_allclose(ours.centers, theirs.cluster_centers_, atol=1e-3)
+    assert ours.inertia == pytest.approx(theirs.inertia_ / len(points), rel=1e-4)
+
+
+def test_threads_do_not_matter():
+    points = smooth_walk(5000, 7)
+    one, two = (lloyd(points, points[:64], threads=n) for n in (1, 3))
+    np.testing.assert_array_equal(one.labels, two.labels)
+    np.testing.assert_array_equal(one.centers, two.centers)
+
+
+def test_inertia_never_grows():
+    points = smooth_walk(3000, 5)
+    inertia = [lloyd(points, points[:50], max_iterations=n, tolerance=0).inertia for n in range(1, 12)]
+    assert np.all(np.diff(inertia) <= 1e-6)
+
+
+def test_a_center_without_points_moves_to_the_farthest_point():
+    points = np.array([[0.0], [0.1], [10.0]])
+    found = lloyd(points, np.array([[0.0], [500.0]]), max_iterations=5)
+    assert sorted(np.round(found.centers.ravel(), 3)) == [0.05, 10.0]
+
+
+def test_seeds_are_nested_distinct_and_spread():
+    points = np.concatenate([np.random.default_rng(k).normal(20 * k, 1, (100, 2)) for k in range(8)])
+    many = seed_order(points, 30, np.random.default_rng(0))
+    few = seed_order(points, 8, np.random.default_rng(0))
+    np.testing.assert_array_equal(many[:8], few)
+    assert len(set(many.tolist())) == 30
+    assert set((many[:8] // 100).tolist()) == set(range(8))
+
+
+def test_compression_keeps_distances():
+    postures = Series.from_rows(smooth_walk(3000, 5), 16.0)
+    sequences = DelayEmbedding(11).transform(postures)
+    points = sequences.values[sequences.segments.valid]
+    compact = compress(points)
+    assert compact.shape[1] < points.shape[1]
+    variance = compact.var(axis=0).sum() / points.var(axis=0).sum()
+    assert 0.998 < variance <= 1.0 + 1e-6
+
+
+def test_pieces_give_the_same_centers_as_a_running_mean():
+    rng = np.random.default_rng(0)
+    blobs = np.array([[0.0, 0], [30, 0], [0, 30]])
+    pieces = [Series.from_rows(blobs[rng.integers(0, 3, 500)] + rng.normal(size=(500, 2)), 1.0) for _ in range(4)]
+    partition = Partition(3, seed=1)
+    for piece in pieces:
+        partition.partial_fit(piece)
+    whole = np.concatenate([piece.values for piece in pieces])
+    labels = brute_force(whole, partition.microstates_.centers)[0]
+    expected = np.stack([whole[labels == k].mean(axis=0) for k in range(3)])
+    np.testing.assert_allclose(partition.microstates_.centers, expected, rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(partition.microstates_.visits, np.bincount(labels, minlength=3))
+
+
+def test_minibatch_is_available():
+    series = Series.from_rows(smooth_walk(2000, 4), 1.0)
+    ours, paper = Partition(40).fit(series), Partition(40, method="minibatch").fit(series)
+    assert paper.microstates_.n_states == 40
+    assert ours.microstates_.inertia < paper.microstates_.inertia
+
+
+def test_rare_states_are_counted():
+    series = Series.from_rows(np.repeat([[0.0], [5.0], [9.0]], [100, 50, 2], axis=0) + 1e-3, 1.0)
+    microstates = Partition(3).fit(series).microstates_
+    assert microstates.count_rare(10) == 1
+    assert microstates.count_rare(1) == 0
