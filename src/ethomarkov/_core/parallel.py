@@ -9,6 +9,14 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 
+def _alone(function: Callable[[Task], Answer], task: Task) -> Answer:
+    """Run one of several tasks with one thread of linear algebra, so that they do not fight for cores."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        return function(task)
+
+
 def map_tasks(
     function: Callable[[Task], Answer],
     tasks: Iterable[Task],
@@ -35,7 +43,7 @@ def map_tasks(
         import joblib
 
         parallel = joblib.Parallel(n_jobs=threads, prefer="threads", return_as="generator")
-        answers = parallel(joblib.delayed(function)(task) for task in todo)
+        answers = parallel(joblib.delayed(_alone)(function, task) for task in todo)
     done: list[Answer] = []
     for answer in answers:
         done.append(answer)

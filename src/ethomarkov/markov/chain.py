@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, eigs
+from scipy.sparse.linalg import ArpackNoConvergence, eigs, spsolve
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
@@ -132,10 +132,8 @@ def stationary_law(transition: sparse.csr_array) -> FloatArray:
 
 
 def _solve_stationary(transition: sparse.csr_array) -> FloatArray:
-    n = transition.shape[0]
-    system = np.eye(n) - transition.toarray().T
-    system[-1] = 1.0
-    right = np.zeros(n)
-    right[-1] = 1.0
-    law = np.maximum(np.linalg.solve(system, right), 0.0)
+    """Solve π P = π with the last entry set to one, by sparse elimination."""
+    balance = (sparse.eye_array(transition.shape[0]) - transition.T).tocsc()
+    inner = spsolve(balance[:-1, :-1], -balance[:-1, [-1]].toarray().ravel())
+    law = np.maximum(np.append(inner, 1.0), 0.0)
     return np.asarray(law / law.sum())

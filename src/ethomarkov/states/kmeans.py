@@ -18,6 +18,9 @@ N_SLICES = 16
 CHUNK = 32  # candidates whose distances are computed side by side
 MOST_NEIGHBOURS = 4 * CHUNK
 SEEDING_TRIALS = 4
+BLOCK = 256  # centers handled at once
+RELIST = 0.5  # of the usual distance to the nearest center
+SHARE_OF_MOVERS = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +88,10 @@ def lloyd(
     previous = np.inf
     with ThreadPoolExecutor(max_workers=threads) as pool:
         worker = _Worker(points, labels, squared, pool)
+        surroundings = Surroundings(pool)
         for iteration in range(1, max_iterations + 1):
-            worker.assign(centers, follow=iteration == 1 and not is_guess)
+            surroundings.follow(centers)
+            worker.assign(centers, surroundings, follow=iteration == 1 and not is_guess)
             inertia = float(squared.mean(dtype=np.float64))
             if previous - inertia <= tolerance * inertia or iteration == max_iterations:
                 break
@@ -101,6 +106,13 @@ def nearest_centers(points: FloatArray, centers: FloatArray, *, threads: int = 1
     return found.labels
 
 
+def mean_points(points: FloatArray, labels: IntArray, n_centers: int) -> FloatArray:
+    """Give the mean of the points of each label; the mean of all points for a label without any."""
+    total = _sum_points(np.ascontiguousarray(points, dtype=np.float32), labels, n_centers)
+    means = np.where(total[:, -1:] > 0, total[:, :-1] / np.maximum(total[:, -1:], 1), points.mean(axis=0))
+    return np.asarray(means, dtype=np.float32)
+
+
 class _Worker:
     """The steps of one Lloyd iteration on slices of the points."""
 
@@ -109,17 +121,20 @@ class _Worker:
         edges = np.linspace(0, len(points), N_SLICES + 1).astype(int)
         self.slices = [slice(a, b) for a, b in itertools.pairwise(edges) if b > a]
 
-    def assign(self, centers: FloatArray, *, follow: bool) -> None:
+    def assign(self, centers: FloatArray, around: "Surroundings", *, follow: bool) -> None:
         """Give every point its nearest center.
 
         The search starts from the point's present center or, to `follow`, from that of the point before it: points of
         a time series lie near each other.
         """
-        around = list_neighbours(centers, self.pool)
         columns = np.ascontiguousarray(centers.T)
+        near = (around.neighbours, around.gaps, around.blocks)
+        slack = around.moved + np.float32(around.drift)
+        movers = (around.movers, np.ascontiguousarray(columns[:, around.movers]))
 
         def assign_slice(part: slice) -> None:
-            _assign(self.points[part], centers, columns, *around, self.labels[part], self.squared[part], follow)
+            points, labels, squared = self.points[part], self.labels[part], self.squared[part]
+            _assign(points, centers, columns, *near, slack, *movers, labels, squared, follow)
 
         list(self.pool.map(assign_slice, self.slices))
 
@@ -139,41 +154,78 @@ class _Worker:
         return moved
 
 
-def list_neighbours(centers: FloatArray, pool: ThreadPoolExecutor) -> tuple[IntArray, FloatArray, FloatArray]:
-    """List the nearest other centers of every center.
+class Surroundings:
+    """The nearest other centers of every center, kept while the centers move a little.
 
-    Returns
-    -------
+    Attributes
+    ----------
     neighbours
         Index of the nearest centers, nearest first, ``(centers, listed)``; padded by the center itself.
     gaps
-        Their distances, ascending; infinite where padded.
+        Their distances when they were listed, ascending; infinite where padded.
     blocks
-        Their coordinates in chunks, ``(centers, chunks, components, CHUNK)``, for reading side by side.
+        Their coordinates now, in chunks, ``(centers, chunks, components, CHUNK)``, for reading side by side.
+    moved
+        How far every center has moved since they were listed.
+    drift
+        How far all centers but a few have moved at most: a center and a listed one may have come closer by its own
+        movement and this.
+    movers
+        Index of those few, which every point looks at.
     """
-    n, d = centers.shape
-    kept = min(MOST_NEIGHBOURS, n - 1)
-    n_chunks = max(1, -(-kept // CHUNK))
-    neighbours = np.repeat(np.arange(n, dtype=np.int32)[:, None], n_chunks * CHUNK, axis=1)
-    gaps = np.full(neighbours.shape, np.inf, dtype=np.float32)
-    blocks = np.empty((n, n_chunks, d, CHUNK), dtype=np.float32)
-    norms = np.square(centers).sum(axis=1)
 
-    def fill(first: int) -> None:
-        rows = slice(first, min(first + 256, n))
-        if kept:
+    neighbours: IntArray
+    gaps: FloatArray
+    blocks: FloatArray
+    moved: FloatArray
+    drift: float
+    movers: IntArray
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self.pool = pool
+        self._listed: FloatArray | None = None
+
+    def follow(self, centers: FloatArray) -> None:
+        """Take note of new centers, listing their neighbours anew only where they have moved too far."""
+        if self._listed is None or self._measure(centers) > RELIST * float(np.median(self.gaps[:, 0])):
+            self._list(centers)
+            self._measure(centers)
+        n, listed = self.neighbours.shape
+        self.blocks = np.empty((n, listed // CHUNK, centers.shape[1], CHUNK), dtype=np.float32)
+        list(self.pool.map(lambda first: self._gather(centers, slice(first, first + BLOCK)), range(0, n, BLOCK)))
+
+    def _measure(self, centers: FloatArray) -> float:
+        """Measure how far the centers have moved, and tell how far most of them have."""
+        self.moved = np.sqrt(np.square(centers - self._listed).sum(axis=1)).astype(np.float32)
+        self.drift = float(np.quantile(self.moved, 1 - SHARE_OF_MOVERS))
+        self.movers = np.flatnonzero(self.moved > self.drift).astype(np.int32)
+        return self.drift
+
+    def _list(self, centers: FloatArray) -> None:
+        n = len(centers)
+        kept = min(MOST_NEIGHBOURS, n - 1)
+        width = max(1, -(-kept // CHUNK)) * CHUNK
+        self.neighbours = np.repeat(np.arange(n, dtype=np.int32)[:, None], width, axis=1)
+        self.gaps = np.full(self.neighbours.shape, np.inf, dtype=np.float32)
+        self._listed = centers
+        norms = np.square(centers).sum(axis=1)
+
+        def fill(first: int) -> None:
+            rows = np.arange(first, min(first + BLOCK, n))
             squared = norms[rows, None] + norms[None] - 2 * (centers[rows] @ centers.T)
-            squared[np.arange(rows.stop - first), np.arange(first, rows.stop)] = np.inf
+            squared[rows - first, rows] = np.inf
             chosen = np.argpartition(squared, kept - 1, axis=1)[:, :kept]
             found = np.take_along_axis(squared, chosen, axis=1)
             order = np.argsort(found, axis=1, kind="stable")
-            gaps[rows, :kept] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0))
-            neighbours[rows, :kept] = np.take_along_axis(chosen, order, axis=1)
-        around = centers[neighbours[rows]].reshape(rows.stop - first, n_chunks, CHUNK, d)
-        blocks[rows] = around.swapaxes(2, 3)
+            self.gaps[rows, :kept] = np.sqrt(np.maximum(np.take_along_axis(found, order, axis=1), 0))
+            self.neighbours[rows, :kept] = np.take_along_axis(chosen, order, axis=1)
 
-    list(pool.map(fill, range(0, n, 256)))
-    return neighbours, gaps, blocks
+        if kept:
+            list(self.pool.map(fill, range(0, n, BLOCK)))
+
+    def _gather(self, centers: FloatArray, rows: slice) -> None:
+        around = centers[self.neighbours[rows]]
+        self.blocks[rows] = around.reshape(len(around), -1, CHUNK, centers.shape[1]).swapaxes(2, 3)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -210,15 +262,16 @@ def _index_of(value, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN2
 
 
 @njit(cache=True, nogil=True)
-def _assign(points, centers, columns, neighbours, gaps, blocks, labels, squared, follow):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913, PLR0917
+def _assign(points, centers, columns, neighbours, gaps, blocks, slack, movers, mover_columns, labels, squared, follow):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913, PLR0917
     n_listed = neighbours.shape[1]
     all_listed = centers.shape[0] - 1 <= n_listed
     chunk, whole = np.empty(CHUNK, dtype=np.float32), np.empty(centers.shape[0], dtype=np.float32)
+    far = np.empty(movers.size, dtype=np.float32)
     for i in range(points.shape[0]):
         here = labels[i - 1] if follow and i > 0 else labels[i]
         best = _squared_distance(points[i], centers[here])
         # a little more than twice the distance, for the rounding of single precision
-        reach = np.float32(2.0002) * np.sqrt(best) + np.float32(1e-6)
+        reach = np.float32(2.0002) * np.sqrt(best) + np.float32(1e-6) + slack[here]
         label, looked = here, 0
         if not all_listed and gaps[here, n_listed - 1] <= reach:
             best = _least_distance(points[i], columns, whole)
@@ -230,6 +283,11 @@ def _assign(points, centers, columns, neighbours, gaps, blocks, labels, squared,
                 best = least
                 label = neighbours[here, looked + _index_of(least, chunk)]
             looked += CHUNK
+        if movers.size > 0:
+            least = _least_distance(points[i], mover_columns, far)
+            if least < best:
+                best = least
+                label = movers[_index_of(least, far)]
         labels[i] = label
         squared[i] = best
 

@@ -1,0 +1,173 @@
+"""Entropy rates over sequence lengths and numbers of microstates: the scan from which K and N are chosen."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ethomarkov._core.parallel import map_tasks
+from ethomarkov._core.random import generator
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import FloatArray, IntArray, Progress
+from ethomarkov.exceptions import EthomarkovError, SamplingError
+from ethomarkov.markov.chain import MarkovChain
+from ethomarkov.markov.entropy import entropy_rate, stationary_entropy
+from ethomarkov.markov.selection import EntropyTable
+from ethomarkov.states.delays import DelayEmbedding
+from ethomarkov.states.partition import compress, seed_rows
+from ethomarkov.states.symbols import Symbols
+
+FEWEST_VISITS = 4
+
+
+def geometric_grid(least: float, most: float, per_decade: int = 4) -> tuple[int, ...]:
+    """Whole numbers at equal ratios, as the published scan has them: 3, 5, 10, 17, 31 … for four per decade."""
+    n = round(per_decade * np.log10(most / least)) + 1
+    return tuple(dict.fromkeys(int(value) for value in np.geomspace(least, most, n)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanGrid:
+    """What is scanned.
+
+    Parameters
+    ----------
+    n_delays
+        Frames per sequence, ascending.
+    n_states
+        Microstates, ascending; those with fewer than four sequences each are left out.
+    scope
+        "per animal" gives every animal a partition of its own, as in the published figure; "pooled" gives all of them
+        one partition, and each its own chain on it.
+    first_iterations, further_iterations
+        Lloyd iterations at the shortest K, and at each further K, which starts from the one before.
+    seed
+        Of the partitions.
+    """
+
+    n_delays: tuple[int, ...] = (*range(1, 13), 14, 16, 18, 20, 24, 30, 40, 60)
+    n_states: tuple[int, ...] = (3, 5, 10, 17, 31, 56, 100, 177, 316, 562, 1000, 1778, 3162, 5623)
+    scope: Literal["per animal", "pooled"] = "per animal"
+    first_iterations: int = 15
+    further_iterations: int = 5
+    seed: int = 0
+
+
+def scan_entropy(
+    postures: Series, grid: ScanGrid | None = None, *, threads: int = 1, progress: Progress | None = None
+) -> EntropyTable:
+    """Measure entropy rates for every sequence length and number of microstates.
+
+    Neighbouring K differ little, so each starts from the partition of the one before; one order of k-means++ seeds
+    serves all N. Nothing crosses a gap or an animal.
+
+    Parameters
+    ----------
+    postures
+        Mode amplitudes of one or several animals.
+    grid
+        What to scan.
+    threads, progress
+        Animals are scanned side by side; the result does not depend on it.
+    """
+    grid = grid or ScanGrid()
+    n_animals = postures.segments.n_individuals
+    if grid.scope == "pooled":
+        rates, entropies = _scan(postures, grid, generator(grid.seed, "scan"), threads, progress)
+    else:
+        answers = map_tasks(
+            lambda i: _scan(postures.of(i), grid, generator(grid.seed, "scan", i), 1, None),
+            range(n_animals),
+            threads=threads,
+            progress=progress,
+            what="entropy scan",
+        )
+        rates = np.concatenate([answer[0] for answer in answers], axis=2)
+        entropies = np.concatenate([answer[1] for answer in answers], axis=2)
+    return EntropyTable(
+        n_delays=np.array(grid.n_delays),
+        n_states=np.array(grid.n_states),
+        entropy_rate=rates,
+        entropy=entropies,
+        interval=postures.sampling.interval,
+        sequences=postures.segments.trim(0, grid.n_delays[0] - 1).count_rows(),
+        scope=grid.scope,
+    )
+
+
+def _scan(
+    postures: Series, grid: ScanGrid, rng: np.random.Generator, threads: int, progress: Progress | None
+) -> tuple[FloatArray, FloatArray]:
+    """Scan with one partition for all animals of a series."""
+    shape = (len(grid.n_delays), len(grid.n_states), postures.segments.n_individuals)
+    rates, entropies = np.full(shape, np.nan), np.full(shape, np.nan)
+    seeds = _seed_frames(postures, grid, rng)
+    known: dict[int, IntArray] = {}
+    for k, n_delays in enumerate(grid.n_delays):
+        try:
+            sequences = DelayEmbedding(n_delays).transform(postures)
+        except SamplingError:
+            break  # longer than every gap-free stretch: these cells stay empty
+        rows = np.flatnonzero(sequences.segments.valid)
+        points = compress(sequences.values[rows])
+        for n, n_states in enumerate(grid.n_states):
+            if n_states * FEWEST_VISITS > rows.size or n_states > seeds.size:
+                break
+            labels = _partition(points, rows, seeds[:n_states], known.get(n_states), grid, threads)
+            known[n_states] = _on_frames(labels, rows, len(postures.values))
+            symbols = Symbols(
+                labels=known[n_states], n_states=n_states, segments=sequences.segments, sampling=postures.sampling
+            )
+            rates[k, n], entropies[k, n] = _entropies(symbols)
+        if progress is not None:
+            progress("entropy scan", k + 1, len(grid.n_delays))
+    return rates, entropies
+
+
+def _seed_frames(postures: Series, grid: ScanGrid, rng: np.random.Generator) -> IntArray:
+    """Choose frames to seed from, far from each other in sequences of medium length, and inside the longest ones."""
+    longest = min(grid.n_delays[-1], postures.segments.longest())
+    allowed = DelayEmbedding(longest).transform(postures).segments.valid
+    medium = DelayEmbedding(min(grid.n_delays[len(grid.n_delays) // 2], longest)).transform(postures)
+    frames = np.flatnonzero(allowed)
+    most = min(max(grid.n_states), frames.size)
+    return frames[seed_rows(compress(medium.values[frames]), most, rng)]
+
+
+def _partition(
+    points: FloatArray,
+    rows: IntArray,
+    seeds: IntArray,
+    before: IntArray | None,
+    grid: ScanGrid,
+    threads: int,
+) -> IntArray:
+    """Divide points, starting from the partition of a shorter sequence or from the seeds."""
+    from ethomarkov.states.kmeans import lloyd, mean_points
+
+    if before is None:
+        start = points[np.searchsorted(rows, seeds)]
+        return lloyd(points, start, max_iterations=grid.first_iterations, threads=threads).labels
+    guess = before[rows]
+    start = mean_points(points, guess, seeds.size)
+    return lloyd(points, start, labels=guess, max_iterations=grid.further_iterations, threads=threads).labels
+
+
+def _on_frames(labels: IntArray, rows: IntArray, n_frames: int) -> IntArray:
+    frames = np.full(n_frames, -1, dtype=np.int32)
+    frames[rows] = labels
+    return frames
+
+
+def _entropies(symbols: Symbols) -> tuple[FloatArray, FloatArray]:
+    """Entropy rate and stationary entropy of each animal's own chain at a lag of one frame."""
+    values = []
+    for i in range(symbols.segments.n_individuals):
+        try:
+            chain = MarkovChain.from_symbols(symbols.of(i), symbols.sampling.interval)
+        except EthomarkovError:  # an animal without two connected states has no entropy rate
+            values.append((np.nan, np.nan))
+            continue
+        values.append((entropy_rate(chain), stationary_entropy(chain)))
+    rate, entropy = np.array(values).T
+    return rate, entropy
