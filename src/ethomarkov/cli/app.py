@@ -12,6 +12,8 @@ from ethomarkov.exceptions import EthomarkovError
 COMMANDS = {
     "demo": "Simulate a few synthetic worms and run the whole study on them.",
     "run": "Run a study on your recordings.",
+    "scan": "Find the sequence length and the number of microstates that suit your recordings.",
+    "timescales": "Measure the relaxation times of a study against the lag and above a noise floor.",
     "summary": "Print the key figures of a study.",
     "inspect": "Say what is in recording files, and draw it.",
     "convert": "Write recordings in another format.",

@@ -69,10 +69,22 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
             f"seed {choices['seed']}"
         ),
     )
+    if summary["scan"]:
+        yield "a scan would choose", f"{summary['scan']['n_delays']} frames, {summary['scan']['n_states']} microstates"
     yield "entropy rate", f"{chain['entropy_rate_nat_per_s']:.2f} nat/s"
     times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"] if math.isfinite(t)) or "none"
     yield "relaxation times", f"{times} s (chain of all animals)"
     yield "slowest, per animal", _interval(chain["slowest_relaxation_s"], " s")
+    if summary["timescales"]:
+        found = summary["timescales"]
+        yield (
+            "above noise",
+            (
+                f"{found['significant_modes']} modes of {len(chain['eigenvalues'])} looked at; shuffled symbols reach "
+                f"{found['noise_floor_upper_s']:.2f} s"
+            ),
+        )
+        yield "steady from", f"a lag of {found['lag']:.3g} s on"
     for state in summary["macrostates"]["states"]:
         yield (
             state["name"],

@@ -53,6 +53,15 @@ class ScanGrid:
     seed: int = 0
 
 
+def quick_grid(postures: Series, seed: int = 0) -> ScanGrid:
+    """Choose a small grid for a first look: up to 1.25 s, and up to a microstate per ten sequences of an animal."""
+    longest = max(2, round(1.25 * postures.sampling.rate))
+    n_delays = tuple(dict.fromkeys(int(k) for k in np.geomspace(1, longest, 10).round()))
+    most = max(20, int(np.median(postures.segments.count_rows())) // 10)
+    n_states = tuple(n for n in ScanGrid().n_states if 10 <= n <= most)
+    return ScanGrid(n_delays=n_delays, n_states=n_states, first_iterations=8, further_iterations=3, seed=seed)
+
+
 def scan_entropy(
     postures: Series, grid: ScanGrid | None = None, *, threads: int = 1, progress: Progress | None = None
 ) -> EntropyTable:

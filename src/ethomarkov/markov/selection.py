@@ -209,8 +209,8 @@ def choose_lag(table: LagTable, *, rng: Rng = 0) -> Choice:
     """Choose the transition time: the shortest lag at which the slow relaxation time has reached its plateau.
 
     Too short a lag overestimates the time (the partition is coarse), too long a lag makes it grow in proportion
-    (everything is mixed). Where it changes least in between is the plateau; the chosen lag is the shortest whose
-    interval over animals contains the plateau's value, or comes within 10 % of it for a single animal.
+    (everything is mixed). Its minimum in between is the plateau; the chosen lag is the shortest whose mean over animals
+    comes within 10 % of it.
 
     Notes
     -----
@@ -226,36 +226,14 @@ def choose_lag(table: LagTable, *, rng: Rng = 0) -> Choice:
             reason=f"τ = {shortest:g} s, the shortest tried: the slow mode decays within a lag everywhere.",
             warnings=("No relaxation time exceeds its lag; use shorter lags, more data or fewer microstates.",),
         )
-    flattest = usable[np.abs(_log_slope(table.lags[usable], mean[usable])).argmin()]
-    level = float(mean[flattest])
-    reached = [i for i in usable if i <= flattest and _agrees(intervals[i], level)]
-    chosen = reached[0]
-    slope = float(_log_slope(table.lags[usable], mean[usable])[list(usable).index(flattest)])
+    lowest = usable[mean[usable].argmin()]
+    level = float(mean[lowest])
+    chosen = next(i for i in usable if mean[i] <= (1 + FLAT_TOLERANCE) * level)
     reason = (
-        f"τ = {table.lags[chosen]:g} s: the slow time there, {intervals[chosen]} s, agrees with its plateau of "
-        f"{level:.3g} s (at {table.lags[flattest]:g} s), and at no shorter lag."
+        f"τ = {table.lags[chosen]:.3g} s: the slow time there, {intervals[chosen]} s, is within 10 % of its plateau of "
+        f"{level:.3g} s (at {table.lags[lowest]:.3g} s), and at no shorter lag."
     )
     warnings = (
-        ()
-        if abs(slope) < FLAT_TOLERANCE
-        else (f"The plateau is not flat: at best the slow time changes as the lag to the power {slope:.2f}.",)
+        ("The slow time still falls at the longest usable lag: try longer ones.",) if lowest == usable[-1] else ()
     )
     return Choice(value=float(table.lags[chosen]), reason=reason, warnings=warnings)
-
-
-def _log_slope(lags: FloatArray, times: FloatArray) -> FloatArray:
-    """Slope of ln t against ln τ by a straight line over about a factor of two in τ, robust to single wiggles."""
-    x, y = np.log(lags), np.log(times)
-    slopes = np.empty(x.size)
-    for i in range(x.size):
-        near = np.abs(x - x[i]) <= np.log(2) / 2
-        if near.sum() < 3:
-            near[max(0, i - 1) : i + 2] = True
-        slopes[i] = np.polyfit(x[near], y[near], 1)[0]
-    return slopes
-
-
-def _agrees(found: Interval, level: float) -> bool:
-    if np.isfinite(found.low):
-        return found.low <= level <= found.high
-    return bool(abs(found.estimate - level) <= FLAT_TOLERANCE * level)

@@ -183,11 +183,11 @@ class Surroundings:
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self.pool = pool
-        self._listed: FloatArray | None = None
+        self._listed: FloatArray = np.empty((0, 0), dtype=np.float32)
 
     def follow(self, centers: FloatArray) -> None:
         """Take note of new centers, listing their neighbours anew only where they have moved too far."""
-        if self._listed is None or self._measure(centers) > RELIST * float(np.median(self.gaps[:, 0])):
+        if not self._listed.size or self._measure(centers) > RELIST * float(np.median(self.gaps[:, 0])):
             self._list(centers)
             self._measure(centers)
         n, listed = self.neighbours.shape

@@ -125,9 +125,10 @@ def _check_request(method: str, n_sequences: int, n_fitted: int) -> None:
 
 
 def _describe_umap(n_sequences: int, n_fitted: int, n_states: int) -> str:
-    fitted = f"{min(n_fitted, n_sequences):,} of {count_of(n_sequences, 'sequence')}"
-    rest = "; the rest at the median of their five nearest" if n_sequences > n_fitted else ""
-    return f"UMAP of {fitted} and {count_of(n_states, 'microstate')}{rest}."
+    sequences, states = count_of(n_sequences, "sequence"), count_of(n_states, "microstate")
+    if n_sequences <= n_fitted:
+        return f"UMAP of {sequences} and {states}."
+    return f"UMAP of {n_fitted:,} of {sequences} and {states}; the rest at the median of their five nearest."
 
 
 def _project(points: FloatArray, centers: FloatArray) -> tuple[FloatArray, FloatArray]:

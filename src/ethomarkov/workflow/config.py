@@ -33,6 +33,8 @@ class Settings(BaseModel):
         Duration of each.
     drag_ratio
         Normal over tangential drag, α.
+    scan
+        Measure entropy rates over sequence lengths and numbers of microstates, to see whether K and N are well chosen.
     seed
         Of the whole study.
     """
@@ -47,6 +49,7 @@ class Settings(BaseModel):
     n_walks: Annotated[int, Field(ge=1)] = 20
     simulated_minutes: Annotated[float, Field(gt=0)] = 10.0
     drag_ratio: Annotated[float, Field(gt=0)] = 30.0
+    scan: bool = True
     seed: Annotated[int, Field(ge=0)] = 0
 
     @classmethod

@@ -22,6 +22,10 @@ from ethomarkov.io.results import load_attrs, load_results, save_results
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion import propel
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
+from ethomarkov.markov.entropy_scan import quick_grid, scan_entropy
+from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
+from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
+from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.posture import PostureBasis
 from ethomarkov.posture.basis import amplitude_series
 from ethomarkov.recording import Recording
@@ -31,7 +35,8 @@ from ethomarkov.workflow.config import CompleteSettings, Settings
 
 STUDY_FILE = "study.nc"
 STUDY_SCHEMA = "ethomarkov-study/1"
-STAGES = ("postures", "sequences", "microstates", "chain", "macrostates", "simulation", "paths")
+STAGES = ("postures", "scan", "sequences", "microstates", "chain", "timescales", "macrostates", "simulation", "paths")
+LONGEST_LAG, N_MODES = 5.0, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,12 @@ class Study:
         Their paths; None when postures cannot be turned into a body.
     ledger
         What was lost on the way.
+    scan
+        Entropy rates over K and N, from which they would be chosen.
+    lag_scan
+        Relaxation times of each animal against the lag.
+    noise_floor
+        The same at the lag from shuffled symbols.
     """
 
     settings: CompleteSettings
@@ -87,6 +98,9 @@ class Study:
     simulated: Series
     path: AnimalPath | None
     ledger: Ledger
+    scan: EntropyTable | None = None
+    lag_scan: LagScan | None = None
+    noise_floor: NoiseFloor | None = None
 
     @property
     def is_worm(self) -> bool:
@@ -141,7 +155,13 @@ class Study:
             "simulated": Series,
             "ledger": Ledger,
         }
-        optional: dict[str, type] = {"basis": PostureBasis, "path": AnimalPath}
+        optional: dict[str, type] = {
+            "basis": PostureBasis,
+            "path": AnimalPath,
+            "scan": EntropyTable,
+            "lag_scan": LagScan,
+            "noise_floor": NoiseFloor,
+        }
         try:
             parts = load_results(file, kinds | optional)
             settings = CompleteSettings.model_validate_json(attrs["settings"])
@@ -200,6 +220,8 @@ def run_study(
     report = _stage_reporter(progress)
     report("postures")
     postures, basis = project_postures(recording, settings.n_modes, basis)
+    report("scan")
+    scan = scan_entropy(postures, quick_grid(postures, settings.seed), threads=threads) if settings.scan else None
     report("sequences")
     sequences = DelayEmbedding(n_delays=settings.sequence_frames(postures.sampling)).transform(postures)
     used = settings.model_copy(update={"n_modes": postures.n_components})
@@ -209,7 +231,10 @@ def run_study(
     symbols = partition.label(sequences)
     report("chain")
     chain = MarkovChain.from_symbols(symbols, chosen.lag)
-    spectrum = slow_spectrum(chain)
+    spectrum = slow_spectrum(chain, N_MODES)
+    report("timescales")
+    lag_scan = scan_lags(symbols, lag_grid(symbols, LONGEST_LAG, 16), n_modes=N_MODES, threads=threads)
+    floor = noise_floor(symbols, chosen.lag, shuffles=Shuffles(n=10, seed=chosen.seed), threads=threads)
     report("macrostates")
     cut = best_cut(chain, chosen.min_measure)
     report("simulation")
@@ -231,6 +256,9 @@ def run_study(
         simulated=simulated,
         path=path,
         ledger=keep_ledger(recording, postures, symbols, chain),
+        scan=scan,
+        lag_scan=lag_scan,
+        noise_floor=floor,
     )
 
 

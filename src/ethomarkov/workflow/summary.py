@@ -11,7 +11,8 @@ from ethomarkov._core.series import Series
 from ethomarkov.coarse.kinetics import dwell_times
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
-from ethomarkov.markov.spectrum import relaxation_time
+from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_states
+from ethomarkov.markov.spectrum import relaxation_time, slow_times
 from ethomarkov.posture import find_events, phase_velocity
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.workflow.study import Study
@@ -26,6 +27,8 @@ def summarize(study: Study) -> Figures:
         "choices": study.settings.model_dump(),
         "chain": _chain_figures(study),
         "macrostates": _macrostate_figures(study),
+        "scan": _scan_figures(study),
+        "timescales": _timescale_figures(study),
         "events_per_minute": _event_figures(study),
         "simulation": _simulation_figures(study),
         "warnings": _warnings(study),
@@ -63,8 +66,39 @@ def _chain_figures(study: Study) -> Figures:
         "transitions_per_state": float(study.chain.transition.nnz / study.chain.states.size),
         "entropy_rate_nat_per_s": entropy_rate(frame_chain),
         "relaxation_times_s": [round(float(t), 4) for t in study.spectrum.relaxation_times[:5]],
+        "eigenvalues": [[float(value.real), float(value.imag)] for value in study.spectrum.eigenvalues],
         "slowest_relaxation_s": asdict(_relaxation_over_animals(study)),
         "slowest_reversibilized_s": relaxation_time(study.cut.eigenvalue, study.chain.lag),
+    }
+
+
+def _scan_figures(study: Study) -> Figures | None:
+    """Say what the scan would choose, and why."""
+    if study.scan is None:
+        return None
+    states = choose_n_states(study.scan)
+    delays = choose_n_delays(study.scan, int(states.value), rng=generator(study.settings.seed, "gain"))
+    return {
+        "n_states": int(states.value),
+        "n_delays": int(delays.value),
+        "reasons": [states.reason, delays.reason],
+        "warnings": [*states.warnings, *delays.warnings],
+    }
+
+
+def _timescale_figures(study: Study) -> Figures | None:
+    """Say at which lag the slow time is steady, and how many modes stand above noise."""
+    if study.lag_scan is None or study.noise_floor is None:
+        return None
+    lag = choose_lag(study.lag_scan.slowest(), rng=generator(study.settings.seed, "lag"))
+    return {
+        "lag": lag.value,
+        "reason": lag.reason,
+        "warnings": list(lag.warnings),
+        "noise_floor_s": study.noise_floor.time(),
+        "noise_floor_upper_s": study.noise_floor.time(0.975),
+        "significant_modes": study.noise_floor.significant_modes(study.spectrum),
+        "meaning": slow_times(study.chain).explain(),
     }
 
 

@@ -31,6 +31,8 @@ class ModelOptions:
     """Microstates; one per 150 sequences by default, at most 1000."""
     lag: float | None = None
     """Seconds between the states of the chain; 0.75 by default."""
+    scan: bool = True
+    """Scan sequence lengths and numbers of microstates, to see whether they are well chosen."""
     walks: int = 20
     """Simulated animals."""
     simulated_minutes: float = 10.0
@@ -89,6 +91,7 @@ def _settings(model: ModelOptions, seed: int) -> Settings:
             n_delays=model.delays,
             n_states=model.states,
             lag=model.lag,
+            scan=model.scan,
             n_walks=model.walks,
             simulated_minutes=model.simulated_minutes,
             drag_ratio=model.drag_ratio,

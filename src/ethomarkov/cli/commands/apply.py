@@ -1,0 +1,144 @@
+"""A study's model on new recordings."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ethomarkov import __version__
+from ethomarkov._core.words import count_of
+from ethomarkov.cli.options import ReadingOptions, RunningOptions
+from ethomarkov.cli.reading import read_recordings
+from ethomarkov.cli.terminal import limited_threads
+from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.io.results import save_results
+from ethomarkov.workflow import Study
+from ethomarkov.workflow.apply import QUANTITIES, Application, apply_model
+
+APPLICATION_FILE, TABLE_FILE = "application.nc", "application.csv"
+COLOURS = {"covered": "green", "borderline": "yellow", "outside": "red"}
+MOST_ROWS = 60
+DEFAULT_READING, DEFAULT_RUNNING = ReadingOptions(), RunningOptions()
+
+
+def apply(
+    study: Path,
+    files: Annotated[tuple[Path, ...], Parameter(negative=())],
+    *,
+    out: Path,
+    reading: ReadingOptions = DEFAULT_READING,
+    running: RunningOptions = DEFAULT_RUNNING,
+) -> None:
+    """Label new recordings with the states of a study, and tell whether its model may be trusted there.
+
+    Parameters
+    ----------
+    study
+        Directory that `ethomarkov run` wrote.
+    files
+        New recordings, in any format that `ethomarkov inspect` understands, at the study's sampling rate.
+    out
+        Directory of the results.
+    """
+    fitted = Study.load(study)
+    recording = read_recordings(files, reading)
+    check_writable(out)
+    with limited_threads(running.threads) as threads:
+        found = apply_model(fitted, recording, threads=threads)
+    _write(found, out, str(study))
+    console = Console(quiet=running.quiet)
+    console.print(_table(found))
+    for line in _verdict(found):
+        console.print(line, highlight=False, soft_wrap=True)
+    places = " and ".join(escape(str(out / name)) for name in (APPLICATION_FILE, TABLE_FILE))
+    console.print(f"\nWritten to {places}.", highlight=False, soft_wrap=True)
+
+
+def _write(found: Application, directory: Path, study: str) -> None:
+    """Write both files, which appear together."""
+    attrs = {"schema": "ethomarkov-application/1", "study": study, "version": __version__}
+    with atomic_path(directory / TABLE_FILE) as temporary:
+        with temporary.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([_columns(found), *_rows(found)])
+        save_results(directory / APPLICATION_FILE, {"application": found}, attrs)
+
+
+def _columns(found: Application) -> list[str]:
+    shares = [f"share_{name.replace(' ', '_')}" for name in found.macrostate_names]
+    return ["individual", "frames", "flag", *QUANTITIES, *shares, "reason"]
+
+
+def _rows(found: Application) -> list[list[object]]:
+    numbers = [getattr(found, name) for name in QUANTITIES]
+    columns = zip(
+        found.individuals,
+        found.frames.tolist(),
+        found.flag,
+        zip(*numbers, strict=True),
+        found.macrostate_shares,
+        found.reason,
+        strict=True,
+    )
+    return [
+        [name, frames, flag, *(_number(x) for x in (*values, *shares)), reason]
+        for name, frames, flag, values, shares, reason in columns
+    ]
+
+
+def _number(value: float) -> str:
+    return "" if value != value else f"{value:.6g}"  # noqa: PLR0124 (NaN is not equal to itself)
+
+
+def _table(found: Application) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in ("animal", "flag"):
+        table.add_column(title)
+    titles = ("frames", "distance", "out of reach", "unseen", "nat/s", *found.macrostate_names)
+    for title in titles:
+        table.add_column(title, justify="right")
+    for i, name in enumerate(found.individuals[:MOST_ROWS]):
+        table.add_row(escape(name), f"[{COLOURS[found.flag[i]]}]{found.flag[i]}[/]", *_cells(found, i))
+    if len(found.individuals) > MOST_ROWS:
+        table.add_row(f"… {len(found.individuals) - MOST_ROWS} more")
+    known = found.reference
+    ranges = [getattr(known, name) for name in QUANTITIES]
+    limits = [(float(min(one[one == one])), float(max(one[one == one]))) for one in ranges]  # noqa: PLR0124
+    table.add_row("[dim]training[/]", "", "", *(_span(k, *limit) for k, limit in enumerate(limits)))
+    return table
+
+
+def _cells(found: Application, i: int) -> list[str]:
+    values = [float(getattr(found, name)[i]) for name in QUANTITIES]
+    shares = [float(share) for share in found.macrostate_shares[i]]
+    return [
+        f"{found.frames[i]:,}",
+        *("none" if x != x else _show(k, x) for k, x in enumerate(values)),  # noqa: PLR0124
+        *("none" if x != x else f"{x:.0%}" for x in shares),  # noqa: PLR0124
+    ]
+
+
+def _show(quantity: int, value: float) -> str:
+    return f"{value:.1%}" if quantity in (1, 2) else f"{value:.2f}"
+
+
+def _span(quantity: int, low: float, high: float) -> str:
+    return f"[dim]{_show(quantity, low)} to {_show(quantity, high)}[/]"
+
+
+def _verdict(found: Application) -> list[str]:
+    """Say plainly which animals the model may be used for."""
+    counts, n_animals = Counter(found.flag), len(found.individuals)
+    if counts["covered"] == n_animals:
+        lines = [f"The model covers {'the animal' if n_animals == 1 else f'all {n_animals} animals'}."]
+    else:
+        lines = [
+            f"The model covers {counts['covered']} of {count_of(n_animals, 'animal')}; {counts['borderline']} "
+            f"borderline, {counts['outside']} outside. Do not trust its states and rates where an animal is outside."
+        ]
+    doubtful = [i for i, flag in enumerate(found.flag) if flag != "covered"][:MOST_ROWS]
+    return lines + [f"{escape(found.individuals[i])} ({found.flag[i]}): {found.reason[i]}" for i in doubtful]

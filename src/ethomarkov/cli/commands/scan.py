@@ -1,0 +1,78 @@
+"""Which sequence length and how many microstates."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from ethomarkov.cli.options import ReadingOptions, RunningOptions
+from ethomarkov.cli.reading import read_recordings
+from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.figures.scan import draw_entropy_rates, draw_gains
+from ethomarkov.figures.style import figure_style, new_figure, save_figure
+from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.io.results import save_results
+from ethomarkov.markov.entropy_scan import ScanGrid, quick_grid, scan_entropy
+from ethomarkov.markov.selection import Choice, EntropyTable, choose_n_delays, choose_n_states
+from ethomarkov.posture import PostureBasis
+from ethomarkov.workflow.study import project_postures
+
+DEFAULT_READING, DEFAULT_RUNNING = ReadingOptions(), RunningOptions()
+
+
+def scan(
+    files: Annotated[tuple[Path, ...], Parameter(negative=())],
+    *,
+    out: Path,
+    basis: Path | None = None,
+    modes: int = 5,
+    scope: Literal["per animal", "pooled"] = "per animal",
+    quick: Annotated[bool, Parameter(negative=())] = False,
+    reading: ReadingOptions = DEFAULT_READING,
+    running: RunningOptions = DEFAULT_RUNNING,
+) -> None:
+    """Scan sequence lengths and numbers of microstates, and say which to choose and why.
+
+    Parameters
+    ----------
+    files
+        Recordings in any known format.
+    out
+        Directory for scan.nc and scan.png.
+    basis
+        Posture modes; fitted to the data when left out.
+    modes
+        Number of posture modes.
+    scope
+        A partition for each animal, as published, or one for all.
+    quick
+        A small grid for a first look.
+    """
+    recording = read_recordings(files, reading)
+    shapes = PostureBasis.from_file(basis, modes) if basis is not None else None
+    postures, _ = project_postures(recording, modes, shapes)
+    check_writable(out)
+    console = Console(quiet=running.quiet)
+    grid = quick_grid(postures, running.seed) if quick else ScanGrid(seed=running.seed, scope=scope)
+    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+        table = scan_entropy(postures, grid, threads=threads, progress=progress)
+    states = choose_n_states(table)
+    delays = choose_n_delays(table, int(states.value), rng=running.seed)
+    _write(table, states, delays, out)
+    for choice in (states, delays):
+        console.print(choice.reason, highlight=False, soft_wrap=True)
+        for warning in choice.warnings:
+            console.print(f"[yellow]note[/] {warning}", highlight=False, soft_wrap=True)
+    console.print(f"Table in {out / 'scan.nc'}, drawn in {out / 'scan.png'}.", highlight=False, markup=False)
+
+
+def _write(table: EntropyTable, states: Choice, delays: Choice, out: Path) -> None:
+    with figure_style():
+        figure = new_figure(10, 3.8)
+        left, right = figure.subplots(1, 2)
+        draw_entropy_rates(left, table)
+        draw_gains(right, table, int(states.value), int(delays.value))
+    with atomic_path(out / "scan.png") as temporary:
+        save_figure(figure, temporary)
+        save_results(out / "scan.nc", {"scan": table}, {"n_states": int(states.value), "n_delays": int(delays.value)})
