@@ -8,7 +8,7 @@ from ethomarkov.markov.vamp import vamp2_score
 from ethomarkov.synthetic import hopping_chain
 
 pytest.importorskip("deeptime")
-from deeptime.decomposition import VAMP  # noqa: E402
+from deeptime.decomposition import VAMP
 
 N_STATES = 15
 

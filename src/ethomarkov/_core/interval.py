@@ -38,6 +38,8 @@ class Interval:
     n: int
 
     def __str__(self) -> str:
+        if np.isnan(self.low):
+            return f"{self.estimate:.3g}"
         return f"{self.estimate:.3g} ({self.low:.3g}, {self.high:.3g})"
 
 

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 
-from ethomarkov._core.types import FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.figures.style import DATA, MISSING
 from ethomarkov.markov.lag_scan import LagScan
 from ethomarkov.markov.noise_floor import NoiseFloor
@@ -14,9 +14,10 @@ from ethomarkov.markov.spectrum import Spectrum
 
 def draw_entropy_rates(axes: Axes, table: EntropyTable) -> None:
     """Draw the entropy rate against the number of microstates, one line per sequence length (Fig. 1b)."""
-    mean = np.nanmean(table.entropy_rate, axis=2)
+    mean = table.mean_rate()
     counted = np.sum(np.isfinite(table.entropy_rate), axis=2)
-    error = np.nanstd(table.entropy_rate, axis=2) / np.sqrt(np.maximum(counted, 1))
+    spread = np.nansum(np.square(table.entropy_rate - mean[..., None]), axis=2) / np.maximum(counted, 1)
+    error = np.sqrt(spread / np.maximum(counted, 1))
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.92, len(table.n_delays)))
     for k, n_delays in enumerate(table.n_delays):
         shown = np.isfinite(mean[k])
@@ -33,7 +34,7 @@ def draw_entropy_rates(axes: Axes, table: EntropyTable) -> None:
         )
     axes.set(xscale="log", xlabel="microstates N", ylabel="entropy rate (nat/s)", ylim=(0, None))
     axes.legend(title="sequence", fontsize="small", ncols=2)
-    axes.set_title(f"Entropy rate, {table.entropy_rate.shape[2]} animals (bars: standard error)")
+    axes.set_title(f"Entropy rate, {count_of(table.entropy_rate.shape[2], 'animal')} (bars: standard error)")
 
 
 def _labelled(k: int, n: int) -> bool:
@@ -59,7 +60,7 @@ def draw_gains(axes: Axes, table: EntropyTable, n_states: int, chosen: int | Non
 def draw_lag_scan(axes: Axes, scan: LagScan, chosen: float | None = None, n_modes: int = 10) -> None:
     """Draw relaxation times against the lag, with the interval of the slowest over animals (Fig. S1b)."""
     n_lags, n_found, _ = scan.relaxation_times.shape
-    mean: FloatArray = np.full((n_lags, n_found), np.nan)
+    mean = np.full((n_lags, n_found), np.nan)
     present = np.isfinite(scan.relaxation_times).any(axis=2)
     mean[present] = np.nanmean(scan.relaxation_times[present], axis=-1)
     colours = mpl.colormaps["viridis"](np.linspace(0, 0.9, n_modes))
@@ -79,22 +80,20 @@ def draw_lag_scan(axes: Axes, scan: LagScan, chosen: float | None = None, n_mode
 
 
 def draw_spectrum(axes: Axes, spectrum: Spectrum, floor: NoiseFloor | None = None) -> None:
-    """Draw relaxation times by mode above the noise floor (Fig. 4a); oscillating modes have open markers."""
+    """Draw relaxation times by mode above the noise floor (Fig. 4a); oscillating modes have open diamonds.
+
+    Modes that alternate in sign have no relaxation time and are left out.
+    """
     mode = np.arange(2, spectrum.relaxation_times.size + 2)
     kinds = np.array(spectrum.kinds)
-    for kind, face in (("relaxing", DATA), ("oscillating", "none")):
-        which = kinds == kind
+    for kind, marker, face in (("relaxing", "o", DATA), ("oscillating", "D", "none")):
+        which = (kinds == kind) & np.isfinite(spectrum.relaxation_times)
         if which.any():
-            axes.plot(mode[which], spectrum.relaxation_times[which], "o", color=DATA, mfc=face, ms=5, label=kind)
+            axes.plot(mode[which], spectrum.relaxation_times[which], marker, color=DATA, mfc=face, ms=5, label=kind)
     if floor is not None:
-        axes.axhspan(
-            floor.time(0.025),
-            floor.time(0.975),
-            color=MISSING,
-            alpha=0.6,
-            lw=0,
-            label=f"shuffled (95 % of {floor.eigenvalues.size})",
-        )
+        label = f"shuffled (95 % of {floor.eigenvalues.size})"
+        axes.axhspan(floor.time(0.025), floor.time(0.975), color=MISSING, alpha=0.6, lw=0, label=label)
     axes.set(xlabel="mode of the chain", ylabel="relaxation time (s)", ylim=(0, None))
-    axes.legend(loc="upper right")
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(loc="upper right")
     axes.set_title(f"Relaxation times at a lag of {spectrum.lag:.3g} s")

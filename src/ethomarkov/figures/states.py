@@ -5,31 +5,8 @@ from matplotlib.axes import Axes
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse import Cut
-from ethomarkov.figures.style import DATA, MACROSTATES, MISSING, plain_text
-from ethomarkov.markov import Spectrum
+from ethomarkov.figures.style import DATA, MACROSTATES, plain_text
 from ethomarkov.states import Symbols
-
-
-def draw_relaxation_times(axes: Axes, spectrum: Spectrum) -> None:
-    """Draw relaxation times by mode; modes of one oscillation share a marker of their own."""
-    mode = np.arange(2, spectrum.relaxation_times.size + 2)
-    oscillating = np.abs(spectrum.eigenvalues.imag) > 1e-9
-    for which, marker, label in ((~oscillating, "o", "relaxing"), (oscillating, "D", "oscillating")):
-        if which.any():
-            axes.plot(
-                mode[which],
-                spectrum.relaxation_times[which],
-                marker,
-                color=DATA,
-                label=label,
-                ms=5,
-                mfc=DATA if marker == "o" else "none",
-            )
-    axes.axhline(spectrum.lag, color=MISSING, lw=1, ls="--")
-    axes.annotate(f"lag {spectrum.lag:g} s", (mode[0], spectrum.lag), ha="left", va="top", color="#666666")
-    axes.set(xlabel="mode of the chain", ylabel="relaxation time (s)", ylim=(0, None))
-    axes.legend(loc="upper right")
-    axes.set_title("Relaxation times")
 
 
 def draw_coherence(axes: Axes, cut: Cut, stationary: FloatArray) -> None:

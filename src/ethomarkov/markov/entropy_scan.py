@@ -110,6 +110,8 @@ def _scan(
     """Scan with one partition for all animals of a series."""
     shape = (len(grid.n_delays), len(grid.n_states), postures.segments.n_individuals)
     rates, entropies = np.full(shape, np.nan), np.full(shape, np.nan)
+    if postures.segments.longest() == 0:
+        return rates, entropies  # an animal without posture
     seeds = _seed_frames(postures, grid, rng)
     known: dict[int, IntArray] = {}
     for k, n_delays in enumerate(grid.n_delays):

@@ -9,6 +9,7 @@ from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.markov.spectrum import Spectrum, reversible_modes, slow_spectrum
 from ethomarkov.states.symbols import Symbols
@@ -109,6 +110,8 @@ def noise_floor(
 
     def second_eigenvalue(rng: np.random.Generator) -> float:
         chain = MarkovChain.from_symbols(shuffle_symbols(symbols, how.recipe, rng), lag)
+        if chain.states.size < 2:
+            raise ConnectivityError("A chain of one state has no noise floor; use more microstates or more data.")
         if of == "reversibilized":
             return float(reversible_modes(chain, 1)[0][0])
         return float(slow_spectrum(chain, 1).eigenvalues[0].real)

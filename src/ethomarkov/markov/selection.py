@@ -11,6 +11,7 @@ from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 
 FLAT_TOLERANCE = 0.1
+SMALL_GAIN = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,31 @@ class EntropyTable:
         information: FloatArray = self.entropy - self.entropy_rate * self.interval
         return information
 
+    def mean_rate(self) -> FloatArray:
+        """Mean over animals, relative to what is usual for each; NaN where none has an entropy rate.
+
+        Animals with little data lack the finest partitions. So that their absence does not shift the mean, each animal
+        counts by its difference from its own mean over the cells that it has, added to the mean over all animals.
+        """
+        known = np.isfinite(self.entropy_rate)
+        counted = known.sum(axis=2)
+        cells = np.maximum(known.sum(axis=(0, 1)), 1)
+        level = np.nansum(self.entropy_rate, axis=(0, 1)) / cells
+        shared = known.all(axis=2)
+        if shared.any():  # the cells that all animals have make a fair comparison of their levels
+            level = self.entropy_rate[shared].mean(axis=0)
+        seen = known.any(axis=(0, 1))
+        difference = np.nansum(np.where(known, self.entropy_rate - level, 0.0), axis=2) / np.maximum(counted, 1)
+        overall = level[seen].mean() if seen.any() else np.nan
+        mean: FloatArray = np.where(counted > 0, overall + difference, np.nan)
+        return mean
+
     def gain(self, n_states: int) -> FloatArray:
         """Fall of the entropy rate from each K to the next, in nats per second and second; one column per animal."""
-        column = int(np.flatnonzero(self.n_states == n_states)[0])
+        found = np.flatnonzero(self.n_states == n_states)
+        if not found.size:
+            raise InputFormatError(f"N = {n_states} is not in the table; there are {self.n_states.tolist()}.")
+        column = int(found[0])
         step = np.diff(self.n_delays)[:, None] * self.interval
         fall: FloatArray = -np.diff(self.entropy_rate[:, column], axis=0) / step
         return fall
@@ -94,22 +117,29 @@ def choose_n_states(table: EntropyTable) -> Choice:
     -----
     Main text, "maximum entropy partitioning".
     """
-    mean = np.nanmean(table.entropy_rate, axis=2)
-    best = mean.argmax(axis=1)
+    mean = table.mean_rate()
+    tried = np.isfinite(mean).any(axis=1)
+    if not tried.any():
+        raise InputFormatError("The table holds no entropy rate; scan more data, or fewer microstates.")
+    best = np.nanargmax(mean[tried], axis=1)
     votes = np.bincount(best, minlength=len(table.n_states))
     chosen = int(np.flatnonzero(votes == votes.max())[-1])
     n_states = int(table.n_states[chosen])
     visits = float(np.mean(table.sequences)) / n_states
     reason = (
         f"N = {n_states}: for {votes[chosen]} of {len(best)} sequence lengths the entropy rate is largest there "
-        f"({mean[:, chosen].max():.3g} nat/s at most); an animal visits a microstate {visits:.0f} times on average."
+        f"({np.nanmax(mean[:, chosen]):.3g} nat/s at most); an animal visits a microstate {visits:.0f} times on "
+        "average."
     )
     return Choice(value=n_states, reason=reason, warnings=_state_warnings(table, chosen))
 
 
 def _state_warnings(table: EntropyTable, chosen: int) -> tuple[str, ...]:
-    if chosen == len(table.n_states) - 1:
-        return (f"The entropy rate still grows at the largest N tried ({table.n_states[-1]}); try more microstates.",)
+    with_data = np.flatnonzero(np.isfinite(table.entropy_rate).any(axis=(0, 2)))
+    if chosen == with_data[-1]:
+        return (
+            f"The entropy rate still grows at the largest N tried ({table.n_states[chosen]}); try more microstates.",
+        )
     if chosen == 0:
         frames = int(np.mean(table.sequences) * table.n_states[1] / table.n_states[0])
         return (
@@ -129,20 +159,29 @@ def sequences_needed(table: EntropyTable, n_states: int) -> int:
 
 
 def choose_n_delays(table: EntropyTable, n_states: int, *, rng: Rng = 0) -> Choice:
-    """Choose the sequence length: the first K from which two more frames gain nothing that can be told from zero.
+    """Choose the sequence length: the first K from which two more steps gain nothing to speak of.
 
-    The gain of each frame is averaged over animals with its 95 % bootstrap interval; two steps in a row whose intervals
-    contain zero make a plateau, so that one lucky step does not end the search.
+    The gain of each step is averaged over animals with its 95 % bootstrap interval. A step gains nothing when its
+    interval contains zero, or when it gains less than a tenth of the best step; two such steps in a row make a plateau,
+    so that one lucky step does not end the search.
 
     Notes
     -----
     SI, "Maximally predictive states": ∂_K h(K*) ~ 0, Fig. S1(a).
     """
-    gains = gain_intervals(table, n_states, rng=rng)
-    flat = np.array([not gain.low > 0 for gain in gains])
-    plateau = np.flatnonzero(flat & np.append(flat[1:], True)) if len(gains) else np.array([], dtype=int)
+    gains = [gain for gain in gain_intervals(table, n_states, rng=rng) if gain.n]
+    if not gains:
+        only = int(table.n_delays[0])
+        return Choice(
+            value=only,
+            reason=f"K = {only}: no other sequence length can be compared with it.",
+            warnings=("Nothing is known of longer sequences: there is no plateau to be seen.",),
+        )
+    best = max((gain.estimate for gain in gains), default=0.0)
+    flat = np.array([not gain.low > 0 or gain.estimate < SMALL_GAIN * best for gain in gains])
+    plateau = np.flatnonzero(flat & np.append(flat[1:], True)) if gains else np.array([], dtype=int)
     if plateau.size == 0:
-        last = int(table.n_delays[-1])
+        last = int(table.n_delays[len(gains)])
         return Choice(
             value=last,
             reason=f"K = {last}, the longest tried: every further frame still lowers the entropy rate.",
@@ -152,7 +191,7 @@ def choose_n_delays(table: EntropyTable, n_states: int, *, rng: Rng = 0) -> Choi
     n_delays = int(table.n_delays[first])
     reason = (
         f"K = {n_delays} frames ({n_delays * table.interval:.3g} s): a further frame lowers the entropy rate by "
-        f"{gains[first]} nat/s per second of sequence, which cannot be told from zero over {gains[first].n} animals."
+        f"{gains[first]} nat/s per second of sequence, against {best:.3g} for the best step."
     )
     return Choice(value=n_delays, reason=reason, warnings=_delay_warnings(table, first, gains))
 
@@ -160,7 +199,7 @@ def choose_n_delays(table: EntropyTable, n_states: int, *, rng: Rng = 0) -> Choi
 def _delay_warnings(table: EntropyTable, first: int, gains: list[Interval]) -> tuple[str, ...]:
     found = []
     if gains[first].n < 2:
-        found.append("One animal: no interval over animals, so the first K without a fall was taken.")
+        found.append("One animal: no interval over animals, so only the size of the gain was looked at.")
     if first == 0 and table.n_delays[0] == 1:
         found.append("Single frames predict as well as sequences: check that the frame rate is not too low.")
     return tuple(found)
@@ -233,7 +272,7 @@ def choose_lag(table: LagTable, *, rng: Rng = 0) -> Choice:
         f"τ = {table.lags[chosen]:.3g} s: the slow time there, {intervals[chosen]} s, is within 10 % of its plateau of "
         f"{level:.3g} s (at {table.lags[lowest]:.3g} s), and at no shorter lag."
     )
-    warnings = (
-        ("The slow time still falls at the longest usable lag: try longer ones.",) if lowest == usable[-1] else ()
-    )
+    still_falls = ("The slow time still falls at the longest usable lag: try longer ones.",)
+    only_grows = ("The slow time is smallest at the shortest lag and grows from there: look at the curve.",)
+    warnings = still_falls if lowest == usable[-1] else only_grows if lowest == usable[0] else ()
     return Choice(value=float(table.lags[chosen]), reason=reason, warnings=warnings)

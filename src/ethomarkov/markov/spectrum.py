@@ -8,10 +8,12 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigs, eigsh
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray
+from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov.chain import DENSE_BELOW, MarkovChain
 from ethomarkov.states.symbols import Symbols
 
 REAL_TOLERANCE = 1e-9
+ON_CIRCLE = 1e-12
 MIN_KRYLOV = 60
 
 
@@ -44,14 +46,18 @@ class Spectrum:
         rarely. It is no relaxation, whatever its modulus.
         """
         turns = np.abs(self.eigenvalues.imag) > REAL_TOLERANCE
-        positive = self.eigenvalues.real > 0
+        positive = self.eigenvalues.real >= 0
         return tuple(np.where(turns, "oscillating", np.where(positive, "relaxing", "alternating")).tolist())
 
     @property
     def decay_times(self) -> FloatArray:
         """−τ / ln |λ| in seconds: how fast the amplitude of a mode dies, whether or not it oscillates."""
+        modulus = np.abs(self.eigenvalues)
+        times = np.full(modulus.size, np.inf)
+        dying = modulus < 1 - ON_CIRCLE
         with np.errstate(divide="ignore"):
-            return -self.lag / np.log(np.abs(self.eigenvalues))
+            times[dying] = -self.lag / np.log(modulus[dying])
+        return times
 
     @property
     def periods(self) -> FloatArray:
@@ -98,6 +104,8 @@ def relaxation_time(eigenvalue: float, lag: float) -> float:
 
 def slow_times(chain: MarkovChain) -> SlowTimes:
     """Compute the slowest time of a chain and of its reversibilised version."""
+    if chain.states.size < 2:
+        raise ConnectivityError("A chain of one state has no relaxation; use more microstates or more data.")
     second = float(reversible_modes(chain, 1)[0][0])
     return SlowTimes(
         relaxation=float(slow_spectrum(chain, 1).relaxation_times[0]),

@@ -63,7 +63,8 @@ def posterior_interval(
     lag
         In seconds.
     statistic
-        Function of a chain.
+        Function of a chain. With few counts per row, draws are more orderly than the data they come from, which shifts
+        such quantities as entropy; so their spread is taken around their median and set around the estimate.
     n_samples, level, rng
         Draws, coverage, seed or generator.
     """
@@ -71,11 +72,12 @@ def posterior_interval(
     counts = count_transitions(symbols, lag_frames)
     chains = posterior_chains(counts, lag, n_samples, overlap=lag_frames, rng=rng)
     values = np.array([statistic(chain) for chain in chains])
-    low, high = np.nanquantile(values, [(1 - level) / 2, (1 + level) / 2])
+    low, middle, high = np.nanquantile(values, [(1 - level) / 2, 0.5, (1 + level) / 2])
+    estimate = float(statistic(MarkovChain.from_counts(counts, lag)))
     return Interval(
-        estimate=float(statistic(MarkovChain.from_counts(counts, lag))),
-        low=float(low),
-        high=float(high),
+        estimate=estimate,
+        low=float(estimate + low - middle),
+        high=float(estimate + high - middle),
         level=level,
         over="posterior draws",
         n=n_samples,

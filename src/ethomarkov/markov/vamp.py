@@ -5,6 +5,7 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 
 from ethomarkov._core.types import FloatArray
+from ethomarkov.exceptions import SamplingError
 from ethomarkov.markov.counts import count_transitions
 from ethomarkov.states.symbols import Symbols
 
@@ -52,6 +53,11 @@ def cross_validated_vamp2(symbols: Symbols, lag: float, *, n_blocks: int = 5, n_
     inside = block[first] == block[last]
     whole = count_transitions(symbols, lag_frames).shape
     scores = []
+    if not inside.any() or np.unique(block[first[inside]]).size < n_blocks:
+        raise SamplingError(
+            f"lag={lag:g} s leaves some of the {n_blocks} blocks without a transition; use a shorter lag or fewer "
+            "blocks."
+        )
     for held_out in range(n_blocks):
         parts = [
             sparse.csr_array(
@@ -77,8 +83,7 @@ def _singular_functions(counts: sparse.csr_array, n_modes: int) -> tuple[FloatAr
     left_scale = np.where(rows > 0, 1 / np.sqrt(np.maximum(rows, 1e-300)), 0.0)
     right_scale = np.where(columns > 0, 1 / np.sqrt(np.maximum(columns, 1e-300)), 0.0)
     whitened = sparse.diags_array(left_scale) @ counts @ sparse.diags_array(right_scale)
-    n_modes = min(n_modes, min(counts.shape) - 1)
-    if min(counts.shape) <= 50:
+    if min(counts.shape) <= max(50, n_modes + 1):
         u, _, vt = np.linalg.svd(whitened.toarray())
         u, vt = u[:, :n_modes], vt[:n_modes]
     else:

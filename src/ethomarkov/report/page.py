@@ -15,10 +15,12 @@ from ethomarkov import __version__
 from ethomarkov._core.interval import Interval
 from ethomarkov._core.words import count_of
 from ethomarkov.figures.recording import draw_coverage, draw_traces
+from ethomarkov.figures.scan import draw_entropy_rates, draw_gains, draw_spectrum
 from ethomarkov.figures.simulation import draw_autocorrelation, draw_paths
-from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_relaxation_times
+from ethomarkov.figures.states import draw_coherence, draw_ethogram
 from ethomarkov.figures.style import figure_style, new_figure, save_figure
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.markov.selection import choose_n_delays, choose_n_states
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.workflow.study import Study
 from ethomarkov.workflow.summary import Figures, macrostate_names, summarize
@@ -55,6 +57,7 @@ def render_report(study: Study, figures: Figures | None = None) -> str:
         settings=study.settings.model_dump(),
         images={name: _embed(draw(study)) for name, draw in _drawings(study).items()},
         ledger=study.ledger.totals(),
+        losses=[entry for entry in study.ledger.entries if entry.lost],
         crawl=_crawl(study),
         version=__version__,
     )
@@ -67,7 +70,11 @@ def _drawings(study: Study) -> dict[str, Callable[[Study], Figure]]:
         "ethogram": _draw_ethogram,
         "autocorrelation": _draw_autocorrelations,
     }
-    return drawings | ({"paths": _draw_paths} if study.path is not None else {})
+    if study.scan is not None:
+        drawings["scan"] = _draw_scan
+    if study.path is not None:
+        drawings["paths"] = _draw_paths
+    return drawings
 
 
 def _draw_data(study: Study) -> Figure:
@@ -83,11 +90,22 @@ def _draw_data(study: Study) -> Figure:
     return figure
 
 
+def _draw_scan(study: Study) -> Figure:
+    with figure_style():
+        figure = new_figure(8.5, 3.2)
+        left, right = figure.subplots(1, 2)
+        if study.scan is not None:
+            n_states = int(choose_n_states(study.scan).value)
+            draw_entropy_rates(left, study.scan)
+            draw_gains(right, study.scan, n_states, int(choose_n_delays(study.scan, n_states).value))
+    return figure
+
+
 def _draw_states(study: Study) -> Figure:
     with figure_style():
         figure = new_figure(8.5, 3.0)
         left, right = figure.subplots(1, 2)
-        draw_relaxation_times(left, study.spectrum)
+        draw_spectrum(left, study.spectrum, study.noise_floor)
         draw_coherence(right, study.cut, study.chain.stationary)
     return figure
 

@@ -11,11 +11,13 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov.coarse import best_cut
 from ethomarkov.figures.recording import draw_coverage, draw_recording, draw_traces
+from ethomarkov.figures.scan import draw_spectrum
 from ethomarkov.figures.simulation import autocorrelation, draw_autocorrelation, draw_paths
-from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_relaxation_times
+from ethomarkov.figures.states import draw_coherence, draw_ethogram
 from ethomarkov.figures.style import DATA, MACROSTATES, MISSING, figure_style, new_figure
 from ethomarkov.locomotion import Path
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
+from ethomarkov.markov.noise_floor import NoiseFloor
 from ethomarkov.recording import Recording, Track
 from ethomarkov.states import Symbols
 
@@ -104,25 +106,36 @@ def two_wells(n: int = 8) -> MarkovChain:
 
 def test_relaxation_times_are_those_of_the_spectrum(axes):
     spectrum = slow_spectrum(two_wells())
-    draw_relaxation_times(axes, spectrum)
+    draw_spectrum(axes, spectrum)
     drawn = np.concatenate([line.get_xydata() for line in axes.lines if line.get_marker() in ("o", "D")])
     drawn = drawn[np.argsort(drawn[:, 0])]
-    np.testing.assert_array_equal(drawn[:, 0], np.arange(2, spectrum.relaxation_times.size + 2))
-    np.testing.assert_array_equal(drawn[:, 1], spectrum.relaxation_times)
+    defined = np.isfinite(spectrum.relaxation_times)
+    assert defined.sum() >= 2
+    np.testing.assert_array_equal(drawn[:, 0], np.arange(2, defined.size + 2)[defined])
+    np.testing.assert_array_equal(drawn[:, 1], spectrum.relaxation_times[defined])
 
 
 def test_oscillations_have_a_marker_of_their_own(axes):
     spectrum = slow_spectrum(ring())
-    draw_relaxation_times(axes, spectrum)
+    draw_spectrum(axes, spectrum)
     diamonds = [line for line in axes.lines if line.get_marker() == "D"]
     assert len(diamonds) == 1
-    assert len(diamonds[0].get_xdata()) == (np.abs(spectrum.eigenvalues.imag) > 1e-9).sum() == 4
-    assert [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"] == [0.5]
+    turning = (np.abs(spectrum.eigenvalues.imag) > 1e-9) & (spectrum.eigenvalues.real > 0)
+    assert len(diamonds[0].get_xdata()) == turning.sum() > 0
+
+
+def test_the_noise_floor_is_a_band(axes):
+    spectrum = slow_spectrum(ring())
+    floor = NoiseFloor(eigenvalues=np.linspace(0.1, 0.2, 101), lag=0.5, of="chain")
+    draw_spectrum(axes, spectrum, floor)
+    (band,) = axes.patches
+    assert band.get_y() == pytest.approx(-0.5 / np.log(0.1025))
+    assert band.get_y() + band.get_height() == pytest.approx(-0.5 / np.log(0.1975))
 
 
 def test_a_spectrum_without_relaxation_can_be_drawn(axes):
     spectrum = Spectrum(eigenvalues=np.array([-0.3 + 0j]), relaxation_times=np.array([np.nan]), lag=0.5)
-    draw_relaxation_times(axes, spectrum)
+    draw_spectrum(axes, spectrum)
     axes.figure.canvas.draw()
 
 

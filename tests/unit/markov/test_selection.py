@@ -45,9 +45,10 @@ def bent(peak, n_delays=6, n_animals=5, n_states=STATES):
 
 
 def falling(gains, n_animals=12, spread=0.0, seed=0):
-    """Entropy rates at one N whose mean gain per second of sequence is given, with spread between animals."""
-    steps = np.asarray(gains, dtype=float)[:, None] * INTERVAL
-    steps = steps + spread * INTERVAL * np.random.default_rng(seed).standard_normal((len(gains), n_animals))
+    """Entropy rates at one N of exactly the given mean gain per second of sequence, with spread between animals."""
+    rng = np.random.default_rng(seed)
+    around = np.array([rng.permutation(np.linspace(-1.7, 1.7, n_animals)) for _ in gains]).reshape(-1, n_animals)
+    steps = (np.asarray(gains, dtype=float)[:, None] + (spread * around if n_animals > 1 else 0.0)) * INTERVAL
     rate = 30 - np.concatenate([np.zeros((1, n_animals)), np.cumsum(steps, axis=0)])
     return table_of(rate[:, None, :], n_states=[1000])
 
@@ -170,11 +171,17 @@ class TestDelays:
         choice = choose_n_delays(falling(gains, spread=0.5), 1000)
         assert choice.value == plateau
         assert f"K = {plateau} frames ({plateau * INTERVAL:.3g} s)" in choice.reason
-        assert "12 animals" in choice.reason
+        assert "against 10 for the best step" in choice.reason
         assert choice.warnings == ()
 
     def test_one_lucky_step_does_not_end_the_search(self):
         assert choose_n_delays(falling([10, 8, 0, 6, 4, 0, 0, 0], spread=0.2), 1000).value == 6
+
+    def test_less_than_a_tenth_of_the_best_step_is_no_gain(self):
+        """Even where it can be told from zero."""
+        table = falling([10, 6, 0.9, 0.8, 0.7, 0.6], spread=0.05)
+        assert all(gain.low > 0 for gain in gain_intervals(table, 1000))
+        assert choose_n_delays(table, 1000).value == 3
 
     def test_a_rise_is_no_gain(self):
         assert choose_n_delays(falling([10, 8, -3, -3, -3], spread=0.2), 1000).value == 3
@@ -209,7 +216,6 @@ class TestDelays:
         rate[2:, :, 3] = np.nan
         choice = choose_n_delays(table_of(rate, n_states=[1000]), 1000)
         assert choice.value == 3
-        assert "11 animals" in choice.reason
 
     def test_one_sequence_length_proves_nothing(self):
         choice = choose_n_delays(falling([]), 1000)
@@ -218,8 +224,8 @@ class TestDelays:
         assert "still lowers" not in choice.reason
 
     def test_more_spread_ends_the_search_sooner(self):
-        gains = [10, 5, 2.5, 1.2, 0.6, 0.3, 0.15, 0.08, 0.04, 0.0, 0.0]
-        quiet, noisy = (choose_n_delays(falling(gains, spread=s), 1000).value for s in (0.05, 3.0))
+        gains = [10, 5, 3.5, 2.5, 1.8, 1.4, 1.1, 0.0, 0.0, 0.0]
+        quiet, noisy = (choose_n_delays(falling(gains, spread=s), 1000).value for s in (0.05, 6.0))
         assert noisy < quiet
 
     def test_reproducible(self):
@@ -257,14 +263,14 @@ def lag_table(n_animals=12, spread=0.1, lags=LAGS, seed=0, **shape):
 
 
 class TestLag:
-    def test_the_plateau_is_reached(self):
-        """With ten percent between twelve animals an excess of five percent cannot be told from the plateau."""
-        table = lag_table()
-        choice = choose_lag(table)
-        excess = lag_curve(np.array([choice.value]))[0] / 8 - 1
-        assert 0.02 < excess < 0.1
+    @pytest.mark.parametrize(("n_animals", "spread"), [(12, 0.1), (1, 0.0)])
+    def test_the_first_lag_within_ten_percent_of_the_plateau(self, n_animals, spread):
+        choice = choose_lag(lag_table(n_animals, spread))
+        times = lag_curve()
+        assert choice.value == LAGS[np.flatnonzero(times <= 1.1 * times.min())[0]]
         assert choice.warnings == ()
-        assert f"τ = {choice.value:g} s" in choice.reason
+        assert f"τ = {choice.value:.3g} s" in choice.reason
+        assert "within 10 %" in choice.reason
 
     @pytest.mark.parametrize("settle", [0.2, 0.8])
     def test_follows_the_fall(self, settle):
@@ -274,24 +280,22 @@ class TestLag:
     def test_a_plateau_from_the_start(self):
         assert choose_lag(lag_table(excess=0.0)).value == LAGS[0]
 
-    def test_one_animal_comes_within_ten_percent(self):
-        table = lag_table(n_animals=1, spread=0.0)
-        choice = choose_lag(table)
-        times = lag_curve()
-        first = LAGS[np.flatnonzero(np.abs(times - 8.0) <= 0.1 * 8.0)[0]]
-        assert choice.value == pytest.approx(first)
-
     @pytest.mark.parametrize("n_animals", [2, 3, 7])
     def test_animals_that_are_all_alike(self, n_animals):
-        """The interval is a point, and the plateau is found there in spite of rounding."""
         choice = choose_lag(lag_table(n_animals=n_animals, spread=0.0, slow=np.pi))
         assert 0.5 < choice.value < 4
 
-    def test_not_flat_anywhere(self):
+    def test_no_plateau_within_the_lags_tried(self):
         table = LagTable(lags=LAGS, relaxation_times=(8 / np.sqrt(LAGS))[:, None] * np.linspace(0.9, 1.1, 8))
         choice = choose_lag(table)
-        assert "not flat" in choice.warnings[0]
-        assert "-0.50" in choice.warnings[0]
+        assert len(choice.warnings) == 1
+        assert "still falls at the longest usable lag" in choice.warnings[0]
+
+    def test_a_plateau_reached_from_below(self):
+        """So do the times of P itself on a coarse partition; the shortest lag is the worst, not the best."""
+        times = 8.0 - 5.0 * np.exp(-LAGS / 0.4)
+        choice = choose_lag(LagTable(lags=LAGS, relaxation_times=times[:, None] * np.linspace(0.9, 1.1, 8)))
+        assert choice.value > 0.4 or choice.warnings
 
     def test_everything_decays_within_a_lag(self):
         table = LagTable(lags=LAGS, relaxation_times=np.tile(0.5 * LAGS[:, None], (1, 4)))
@@ -316,11 +320,9 @@ class TestLag:
         times[:, 0] = np.inf
         assert 0.3 < choose_lag(LagTable(lags=LAGS, relaxation_times=times)).value < 2
 
-    def test_the_seed_of_the_bootstrap_hardly_matters(self):
+    def test_the_seed_of_the_bootstrap_does_not_matter(self):
         table = lag_table()
-        step = LAGS[1] / LAGS[0]
-        values = np.array([choose_lag(table, rng=seed).value for seed in range(8)])
-        assert values.max() / values.min() <= step * 1.001
+        assert len({choose_lag(table, rng=seed).value for seed in range(5)}) == 1
 
     def test_intervals(self):
         table = lag_table(n_animals=40)

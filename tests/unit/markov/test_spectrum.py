@@ -4,8 +4,19 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
+from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, slow_spectrum
-from ethomarkov.markov.spectrum import reversible_modes
+from ethomarkov.markov.spectrum import (
+    SlowTimes,
+    Spectrum,
+    modes_on_frames,
+    relaxation_time,
+    reversible_modes,
+    slow_times,
+)
+from ethomarkov.states import Symbols
 
 
 def chain_of(matrix, lag=1.0):
@@ -128,3 +139,138 @@ class TestReversible:
     def test_the_same_answer_twice(self):
         chain = chain_of(random_matrix(150))
         np.testing.assert_array_equal(reversible_modes(chain)[1], reversible_modes(chain)[1])
+
+
+def spectrum_of(*eigenvalues, lag=1.0):
+    values = np.array(eigenvalues, dtype=complex)
+    return Spectrum(eigenvalues=values, relaxation_times=np.full(values.size, np.nan), lag=lag)
+
+
+class TestKinds:
+    @pytest.mark.parametrize("n", [8, 60])
+    @pytest.mark.parametrize("lag", [1.0, 0.75])
+    def test_a_ring_turns(self, n, lag):
+        """λ = 1 − p + p exp(2πi/n): decay from the modulus, period from the angle, both members of the pair alike."""
+        spectrum = slow_spectrum(chain_of(ring(n, 0.7), lag), n_modes=2)
+        exact = 0.3 + 0.7 * np.exp(2j * np.pi / n)
+        assert spectrum.kinds == ("oscillating", "oscillating")
+        assert spectrum.eigenvalues[0] == pytest.approx(np.conj(spectrum.eigenvalues[1]))
+        np.testing.assert_allclose(spectrum.decay_times, -lag / np.log(abs(exact)), rtol=1e-6)
+        np.testing.assert_allclose(spectrum.periods, 2 * np.pi * lag / np.angle(exact), rtol=1e-6)
+        assert (spectrum.decay_times > spectrum.relaxation_times).all()
+
+    def test_a_real_and_positive_mode_relaxes(self):
+        spectrum = slow_spectrum(chain_of([[0.9, 0.1], [0.3, 0.7]], 0.5))
+        assert spectrum.kinds == ("relaxing",)
+        np.testing.assert_allclose(spectrum.decay_times, spectrum.relaxation_times)
+        assert np.isinf(spectrum.periods).all()
+
+    def test_an_aliased_body_wave_is_no_slow_mode(self):
+        """λ = −0.842 has the modulus of a relaxation in 4.36 s at a lag of 0.75 s; it is none."""
+        spectrum = slow_spectrum(chain_of([[0.079, 0.921], [0.921, 0.079]], 0.75))
+        np.testing.assert_allclose(spectrum.eigenvalues, [-0.842], atol=1e-12)
+        assert spectrum.kinds == ("alternating",)
+        assert np.isnan(spectrum.relaxation_times).all()
+        np.testing.assert_allclose(spectrum.decay_times, -0.75 / np.log(0.842))
+        np.testing.assert_allclose(spectrum.periods, 1.5)
+
+    def test_a_wave_of_twice_the_lag_leads_no_list(self):
+        """A relaxing mode of λ = 0.3 comes before an alternating one of modulus 0.9."""
+        matrix = np.kron([[0.65, 0.35], [0.35, 0.65]], [[0.05, 0.95], [0.95, 0.05]])
+        spectrum = slow_spectrum(chain_of(matrix))
+        np.testing.assert_allclose(spectrum.eigenvalues, [0.3, -0.27, -0.9], atol=1e-12)
+        assert spectrum.kinds == ("relaxing", "alternating", "alternating")
+
+    def test_mixed(self):
+        spectrum = spectrum_of(0.9, 0.5 + 0.2j, 0.5 - 0.2j, -0.1 + 0.5j, -0.1 - 0.5j, -0.4)
+        assert spectrum.kinds == ("relaxing", *["oscillating"] * 4, "alternating")
+        np.testing.assert_allclose(spectrum.periods[1:3], 2 * np.pi / np.arctan2(0.2, 0.5))
+        np.testing.assert_allclose(spectrum.periods[3:5], 2 * np.pi / np.arctan2(0.5, -0.1))
+
+    def test_rounding_makes_no_oscillation(self):
+        spectrum = spectrum_of(0.9 + 1e-13j, -0.5 - 1e-13j)
+        assert spectrum.kinds == ("relaxing", "alternating")
+        np.testing.assert_allclose(spectrum.periods, [np.inf, 2.0])
+
+    @pytest.mark.parametrize("n", [6, 7])
+    def test_a_cycle_that_never_dies(self, n):
+        """All eigenvalues on the unit circle: the decay takes forever, not less than nothing."""
+        spectrum = slow_spectrum(chain_of(ring(n, 1.0)))
+        assert (spectrum.decay_times > 1e9).all()
+        np.testing.assert_allclose(spectrum.periods[:2], n)
+
+    def test_exactly_on_the_circle(self):
+        np.testing.assert_array_equal(spectrum_of(1j, -1j, -1.0).decay_times, np.inf)
+
+    def test_a_mode_that_is_gone_at_once(self):
+        spectrum = spectrum_of(0.0)
+        np.testing.assert_array_equal(spectrum.decay_times, [0.0])
+        assert spectrum.kinds != ("alternating",)
+
+
+class TestTimes:
+    def test_of_an_eigenvalue(self):
+        assert relaxation_time(np.exp(-0.5), 0.75) == pytest.approx(1.5)
+        assert relaxation_time(1.0, 0.75) == np.inf
+        assert relaxation_time(1 + 1e-15, 0.75) == np.inf
+        assert np.isnan(relaxation_time(-0.842, 0.75))
+        assert np.isnan(relaxation_time(0.0, 0.75))
+
+    def test_a_reversible_chain_has_one_time(self):
+        times = slow_times(chain_of([[0.9, 0.1], [0.3, 0.7]], 0.5))
+        assert times.relaxation == pytest.approx(-0.5 / np.log(0.6))
+        assert times.reversibilized == pytest.approx(times.relaxation)
+
+    @pytest.mark.parametrize("n", [9, 60])
+    def test_a_ring(self, n):
+        """Averaged with its reverse, λ = 1 − p + p cos(2π/n), the real part of the pair."""
+        times = slow_times(chain_of(ring(n, 0.6), 2.0))
+        expected = -2 / np.log(0.4 + 0.6 * np.cos(2 * np.pi / n))
+        assert times.reversibilized == pytest.approx(expected, rel=1e-6)
+        assert times.relaxation == pytest.approx(expected, rel=1e-6)
+
+    @pytest.mark.parametrize("n", [6, 70])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_reversibilised_time_is_an_upper_bound(self, n, seed):
+        times = slow_times(chain_of(random_matrix(n, seed)))
+        assert times.reversibilized >= times.relaxation or np.isnan(times.relaxation)
+
+    def test_in_words(self):
+        text = SlowTimes(relaxation=2.68, reversibilized=8.42).explain()
+        assert "2.68 s" in text
+        assert "8.42 s" in text
+        assert "upper bound" in text
+
+    def test_a_single_state(self):
+        with pytest.raises(EthomarkovError):
+            slow_times(chain_of([[1.0]]))
+
+
+class TestFrames:
+    def test_values_gaps_and_unconnected_states(self):
+        labels = np.array([4, 1, 3, 1, -1, 3, 1, 3, 3, 1, 0], dtype=np.int32)
+        symbols = Symbols(labels=labels, n_states=6, segments=Segments.from_valid(labels >= 0), sampling=Sampling(4.0))
+        chain = MarkovChain.from_symbols(symbols, 0.25)
+        assert chain.states.tolist() == [1, 3]
+        modes = np.array([[1.0, 10.0], [3.0, 30.0]])
+        found = modes_on_frames(symbols, chain, modes)
+        nan = np.nan
+        np.testing.assert_array_equal(found[:, 0], [nan, 1, 3, 1, nan, 3, 1, 3, 3, 1, nan])
+        np.testing.assert_array_equal(found[:, 1], 10 * found[:, 0])
+
+    def test_one_animal_of_many(self):
+        labels = np.array([0, 1, 0, 1, 1, 0, 0, 1], dtype=np.int32)
+        segments = Segments.from_valid(labels >= 0, np.array([0, 4, 8]))
+        symbols = Symbols(labels=labels, n_states=2, segments=segments, sampling=Sampling(1.0))
+        chain = MarkovChain.from_symbols(symbols, 1.0)
+        found = modes_on_frames(symbols.of(1), chain, np.array([[5.0], [6.0]]))[:, 0]
+        np.testing.assert_array_equal(found, [*[np.nan] * 4, 6, 5, 5, 6])
+
+    def test_mean_over_frames_is_that_of_the_stationary_law(self):
+        """About zero, for the slow modes are orthogonal to the constant one."""
+        labels = np.random.default_rng(0).integers(0, 5, 4000).astype(np.int32)
+        symbols = Symbols(labels=labels, n_states=5, segments=Segments.from_valid(labels >= 0), sampling=Sampling(1.0))
+        chain = MarkovChain.from_symbols(symbols, 1.0)
+        found = modes_on_frames(symbols, chain, reversible_modes(chain, 2)[1])
+        assert found.shape == (4000, 2)
+        np.testing.assert_allclose(found.mean(axis=0), 0, atol=2e-3)

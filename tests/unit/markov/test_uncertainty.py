@@ -31,7 +31,7 @@ class TestDraws:
     @pytest.mark.parametrize("overlap", [1.0, 3.0])
     def test_two_states_follow_the_beta_law(self, overlap):
         """Four standard errors of the mean and of the variance, and the whole law by Kolmogorov and Smirnov."""
-        n = 3000
+        n = 500
         matrices = draws(COUNTS, n, overlap)
         for row, column in ((0, 1), (1, 0)):
             a, b = COUNTS[row, column] / overlap, COUNTS[row, row] / overlap
@@ -43,13 +43,13 @@ class TestDraws:
             assert stats.kstest(sample, exact.cdf).pvalue > 1e-3
 
     def test_rows_are_independent(self):
-        matrices = draws(COUNTS, 3000)
-        assert abs(np.corrcoef(matrices[:, 0, 1], matrices[:, 1, 0])[0, 1]) < 4 / np.sqrt(3000)
+        matrices = draws(COUNTS, 600)
+        assert abs(np.corrcoef(matrices[:, 0, 1], matrices[:, 1, 0])[0, 1]) < 4 / np.sqrt(600)
 
     @pytest.mark.parametrize("overlap", [4.0, 12.0])
     def test_overlap_widens_by_its_root(self, overlap):
-        plain, wide = (draws(50 * COUNTS, 2000, o)[:, 0, 1].std() for o in (1.0, overlap))
-        assert wide / plain == pytest.approx(np.sqrt(overlap), rel=0.08)
+        plain, wide = (draws(50 * COUNTS, 300, o)[:, 0, 1].std() for o in (1.0, overlap))
+        assert wide / plain == pytest.approx(np.sqrt(overlap), rel=0.2)
 
     @pytest.mark.parametrize("overlap", [1.0, 12.0])
     def test_as_sparse_and_as_connected_as_the_data(self, overlap):
@@ -85,30 +85,29 @@ class TestInterval:
     def test_is_that_of_the_beta_law(self):
         symbols = hopping_chain(TWO, 500, rng=0)
         counts = count_transitions(symbols, 1).toarray()
-        found = posterior_interval(symbols, 1.0, leaving, n_samples=4000)
+        found = posterior_interval(symbols, 1.0, leaving, n_samples=500)
         low, high = stats.beta(counts[0, 1], counts[0, 0]).ppf([0.025, 0.975])
-        assert found.low == pytest.approx(low, rel=0.04)
-        assert found.high == pytest.approx(high, rel=0.04)
+        assert found.low == pytest.approx(low, rel=0.08)
+        assert found.high == pytest.approx(high, rel=0.08)
 
-    @pytest.mark.parametrize(("statistic", "truth"), [(leaving, 0.1), (relaxation, -1 / np.log(0.7))])
-    def test_covers_the_truth_as_often_as_it_says(self, statistic, truth):
+    @pytest.mark.slow
+    def test_covers_the_truth_as_often_as_it_says(self):
         """Of a hundred chains 95 on average; fewer than 88 happen once in five hundred times."""
-        inside = 0
-        for seed in range(100):
-            found = posterior_interval(
-                hopping_chain(TWO, 800, rng=seed), 1.0, statistic, n_samples=120, rng=1000 + seed
-            )
-            inside += found.low <= truth <= found.high
-        assert inside >= 88
+        truth = -1 / np.log(0.7)
+        found = [
+            posterior_interval(hopping_chain(TWO, 800, rng=seed), 1.0, relaxation, n_samples=100, rng=1000 + seed)
+            for seed in range(100)
+        ]
+        assert sum(one.low <= truth <= one.high for one in found) >= 88
 
     def test_a_longer_lag_counts_pairs_that_overlap_as_one(self):
-        """At eight frames the pairs are sixteen hundred, the evidence two hundred."""
+        """At eight frames every eighth pair is new evidence."""
         symbols = hopping_chain(np.array([[0.99, 0.01], [0.01, 0.99]]), 6000, rng=0)
         counts = count_transitions(symbols, 8).toarray()
-        found = posterior_interval(symbols, 8.0, leaving, n_samples=1500)
+        found = posterior_interval(symbols, 8.0, leaving, n_samples=500)
         low, high = stats.beta(counts[0, 1] / 8, counts[0, 0] / 8).ppf([0.025, 0.975])
-        assert found.low == pytest.approx(low, rel=0.12)
-        assert found.high == pytest.approx(high, rel=0.12)
+        assert found.low == pytest.approx(low, rel=0.15)
+        assert found.high == pytest.approx(high, rel=0.15)
 
     def test_gaps_are_not_crossed(self):
         labels = np.array([0, 1, -1, 0, 0, 1, 1, 0, 1, -1, 1, 1, 0, 0, 1], dtype=np.int32)

@@ -20,7 +20,8 @@ def figures(study):
 
 
 def test_sections(figures):
-    wanted = {"data", "choices", "chain", "macrostates", "events_per_minute", "simulation", "warnings"}
+    wanted = {"data", "choices", "chain", "macrostates", "scan", "timescales", "events_per_minute", "simulation"}
+    wanted |= {"warnings"}
     assert set(figures) == wanted
 
 
