@@ -14,6 +14,8 @@ COMMANDS = {
     "run": "Run a study on your recordings.",
     "scan": "Find the sequence length and the number of microstates that suit your recordings.",
     "timescales": "Measure the relaxation times of a study against the lag and above a noise floor.",
+    "map": "Draw the space of posture sequences of a study in two dimensions.",
+    "apply": "Apply a study's model to new recordings, and tell whether it may be trusted there.",
     "summary": "Print the key figures of a study.",
     "inspect": "Say what is in recording files, and draw it.",
     "convert": "Write recordings in another format.",

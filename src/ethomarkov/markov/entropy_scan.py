@@ -110,8 +110,9 @@ def _scan(
     """Scan with one partition for all animals of a series."""
     shape = (len(grid.n_delays), len(grid.n_states), postures.segments.n_individuals)
     rates, entropies = np.full(shape, np.nan), np.full(shape, np.nan)
-    if postures.segments.longest() == 0:
-        return rates, entropies  # an animal without posture
+    n_least = FEWEST_VISITS * grid.n_states[0]
+    if postures.segments.longest() < n_least:
+        return rates, entropies  # an animal without posture, or with hardly any
     seeds = _seed_frames(postures, grid, rng)
     known: dict[int, IntArray] = {}
     for k, n_delays in enumerate(grid.n_delays):
@@ -122,7 +123,7 @@ def _scan(
         rows = np.flatnonzero(sequences.segments.valid)
         points = compress(sequences.values[rows])
         for n, n_states in enumerate(grid.n_states):
-            if n_states * FEWEST_VISITS > rows.size or n_states > seeds.size:
+            if n_states > min(seeds.size, rows.size // FEWEST_VISITS):
                 break
             labels = _partition(points, rows, seeds[:n_states], known.get(n_states), grid, threads)
             known[n_states] = _on_frames(labels, rows, len(postures.values))
@@ -136,12 +137,11 @@ def _scan(
 
 
 def _seed_frames(postures: Series, grid: ScanGrid, rng: np.random.Generator) -> IntArray:
-    """Choose frames to seed from, far from each other in sequences of medium length, and inside the longest ones."""
-    longest = min(grid.n_delays[-1], postures.segments.longest())
-    allowed = DelayEmbedding(longest).transform(postures).segments.valid
-    medium = DelayEmbedding(min(grid.n_delays[len(grid.n_delays) // 2], longest)).transform(postures)
-    frames = np.flatnonzero(allowed)
-    most = min(max(grid.n_states), frames.size)
+    """Choose frames to seed from, far from each other in sequences of medium length."""
+    n_delays = min(grid.n_delays[len(grid.n_delays) // 2], postures.segments.longest())
+    medium = DelayEmbedding(max(n_delays, grid.n_delays[0])).transform(postures)
+    frames = np.flatnonzero(medium.segments.valid)
+    most = min(max(grid.n_states), frames.size // FEWEST_VISITS)
     return frames[seed_rows(compress(medium.values[frames]), most, rng)]
 
 

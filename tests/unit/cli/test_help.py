@@ -15,7 +15,7 @@ def test_help_lists_every_command(cli):
     code, out, err = cli("--help")
     assert code == 0
     assert err == ""
-    for command in ("demo", "run", "summary", "inspect", "convert"):
+    for command in ("demo", "run", "scan", "timescales", "map", "apply", "summary", "inspect", "convert"):
         assert command in out
 
 
@@ -31,7 +31,9 @@ def test_version(cli):
     assert out.strip() == __version__
 
 
-@pytest.mark.parametrize("command", ["demo", "run", "summary", "inspect", "convert"])
+@pytest.mark.parametrize(
+    "command", ["demo", "run", "scan", "timescales", "map", "apply", "summary", "inspect", "convert"]
+)
 def test_help_of_a_command(cli, command):
     code, out, err = cli(command, "--help")
     assert code == 0
