@@ -73,7 +73,7 @@ def draw_visits(axes: Axes, visits: IntArray) -> None:
     axes.set(xlabel="frames in the microstate", ylabel="microstates", ylim=(0, 1.2 * counts.max()))
     n_empty = visits.size - visited.size
     axes.set_title("Visits" + (f" ({n_empty} microstates empty)" if n_empty else ""))
-    axes.legend(loc="upper left")
+    axes.legend(loc="upper right")
 
 
 def draw_probabilities(axes: Axes, chains: Sequence[MarkovChain], ensemble: MarkovChain) -> None:
