@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ethomarkov as em
+from ethomarkov.markov import entropy_rate
 from ethomarkov.posture import EventRule, find_events, paper_gamma, phase_velocity
 
 pytestmark = pytest.mark.real
@@ -69,3 +70,25 @@ def test_two_macrostates(worm):
     assert 0.15 < share < 0.35
     assert np.nanmean(omega[labels == 0]) > 0.3
     assert np.nanmean(omega[labels == 1]) < 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_delays", "n_states", "published"), [(1, 1000, 21.05), (6, 1000, 18.99), (11, 1000, 18.63), (11, 100, 13.54)]
+)
+def test_entropy_rates(worm, n_delays, n_states, published):
+    """Median of three seeds within 4 % of the published value, nats per second."""
+    recording, basis = worm
+    sequences = em.DelayEmbedding(n_delays).transform(basis.project(recording))
+    found = []
+    for seed in range(3):
+        symbols = em.Partition(n_states, seed=seed, threads=2).fit(sequences).label(sequences)
+        found.append(entropy_rate(em.MarkovChain.from_symbols(symbols, 1 / 16)))
+    assert np.median(found) == pytest.approx(published, rel=0.04)
+
+
+def test_successors(worm):
+    recording, basis = worm
+    sequences = em.DelayEmbedding(11).transform(basis.project(recording))
+    chain = em.MarkovChain.from_symbols(em.Partition(1000, threads=2).fit(sequences).label(sequences), 0.75)
+    assert 10 <= chain.transition.nnz / chain.states.size <= 12

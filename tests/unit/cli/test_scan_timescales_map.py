@@ -15,6 +15,7 @@ def test_scan_writes_its_table_and_says_why(cli, files, tmp_path):
     assert (code, err) == (0, "")
     assert "N = " in out
     assert "K = " in out
+    assert "second opinion" in out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scan.nc", "scan.png"]
     table = load_result(tmp_path / "scan.nc", "scan", EntropyTable)
     assert load_attrs(tmp_path / "scan.nc")["n_states"] in table.n_states

@@ -3,19 +3,25 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 from cyclopts import Parameter
 from rich.console import Console
 
+from ethomarkov._core.series import Series
 from ethomarkov.cli.options import ReadingOptions, RunningOptions
 from ethomarkov.cli.reading import read_recordings
 from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains
 from ethomarkov.figures.style import figure_style, new_figure, save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
 from ethomarkov.io.results import save_results
 from ethomarkov.markov.entropy_scan import ScanGrid, quick_grid, scan_entropy
 from ethomarkov.markov.selection import Choice, EntropyTable, choose_n_delays, choose_n_states
+from ethomarkov.markov.vamp import SecondOpinion, second_opinion
 from ethomarkov.posture import PostureBasis
+from ethomarkov.states import DelayEmbedding
+from ethomarkov.workflow.config import LAG_SECONDS
 from ethomarkov.workflow.study import project_postures
 
 DEFAULT_READING, DEFAULT_RUNNING = ReadingOptions(), RunningOptions()
@@ -57,17 +63,34 @@ def scan(
     grid = quick_grid(postures, running.seed) if quick else ScanGrid(seed=running.seed, scope=scope)
     with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
         table = scan_entropy(postures, grid, threads=threads, progress=progress)
-    states = choose_n_states(table)
-    delays = choose_n_delays(table, int(states.value), rng=running.seed)
-    _write(table, states, delays, out)
+        states = choose_n_states(table)
+        delays = choose_n_delays(table, int(states.value), rng=running.seed)
+        opinion = _second_opinion(postures, table, int(states.value), int(delays.value), threads)
+    _write(table, states, delays, opinion, out)
     for choice in (states, delays):
         console.print(choice.reason, highlight=False, soft_wrap=True)
         for warning in choice.warnings:
             console.print(f"[yellow]note[/] {warning}", highlight=False, soft_wrap=True)
+    if opinion is not None:
+        console.print(opinion.explain(), highlight=False, soft_wrap=True)
     console.print(f"Table in {out / 'scan.nc'}, drawn in {out / 'scan.png'}.", highlight=False, markup=False)
 
 
-def _write(table: EntropyTable, states: Choice, delays: Choice, out: Path) -> None:
+def _second_opinion(
+    postures: Series, table: EntropyTable, n_states: int, n_delays: int, threads: int
+) -> SecondOpinion | None:
+    """Score the chosen number of microstates and its neighbours in the table; None where there is too little data."""
+    place = int(np.flatnonzero(table.n_states == n_states)[0])
+    compared = table.n_states[max(0, place - 3) : place + 2].tolist()
+    lag = max(1, round(LAG_SECONDS * postures.sampling.rate)) / postures.sampling.rate
+    try:
+        sequences = DelayEmbedding(n_delays).transform(postures)
+        return second_opinion(sequences, compared, lag, threads=threads)
+    except EthomarkovError:
+        return None
+
+
+def _write(table: EntropyTable, states: Choice, delays: Choice, opinion: SecondOpinion | None, out: Path) -> None:
     with figure_style():
         figure = new_figure(10, 3.8)
         left, right = figure.subplots(1, 2)
@@ -75,4 +98,5 @@ def _write(table: EntropyTable, states: Choice, delays: Choice, out: Path) -> No
         draw_gains(right, table, int(states.value), int(delays.value))
     with atomic_path(out / "scan.png") as temporary:
         save_figure(figure, temporary)
-        save_results(out / "scan.nc", {"scan": table}, {"n_states": int(states.value), "n_delays": int(delays.value)})
+        results = {"scan": table} if opinion is None else {"scan": table, "second_opinion": opinion}
+        save_results(out / "scan.nc", results, {"n_states": int(states.value), "n_delays": int(delays.value)})
