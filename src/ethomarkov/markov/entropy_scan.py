@@ -45,11 +45,11 @@ class ScanGrid:
         Of the partitions.
     """
 
-    n_delays: tuple[int, ...] = (*range(1, 13), 14, 16, 18, 20, 24, 30, 40, 60)
+    n_delays: tuple[int, ...] = (*range(1, 15), 16, 18, 20, 24, 28, 32)
     n_states: tuple[int, ...] = (3, 5, 10, 17, 31, 56, 100, 177, 316, 562, 1000, 1778, 3162, 5623)
     scope: Literal["per animal", "pooled"] = "per animal"
     first_iterations: int = 15
-    further_iterations: int = 5
+    further_iterations: int = 4
     seed: int = 0
 
 
