@@ -200,5 +200,5 @@ def test_the_page_works_in_a_browser(page, tmp_path):
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert [line for line in console if re.search("uncaught|error|refused", line, re.IGNORECASE)] == []
     assert re.search(r'<button id="play">(Pause|Play)</button>', done.stdout)
-    assert done.stdout.count("<img src=") == 5
+    assert done.stdout.count("<img src=") == 6
     assert '<canvas id="crawl"' in done.stdout
