@@ -15,7 +15,7 @@ from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.posture.bodywave import phase_velocity, wavelength
+from ethomarkov.posture.bodywave import phase_velocity
 from ethomarkov.states.symbols import Symbols
 
 N_WAVE_MODES = 3
@@ -84,7 +84,7 @@ def measure_traits(
     symbols: Symbols,
     postures: Series,
     *,
-    angles: Series | None = None,
+    wavelengths: FloatArray | None = None,
     speed: FloatArray | None = None,
     is_worm: bool = True,
 ) -> StateTraits:
@@ -96,8 +96,8 @@ def measure_traits(
         State of every frame, on the same rows as `postures`.
     postures
         Mode amplitudes in the convention of the eigenworms: modes 1 and 2 the wave, mode 3 the bend.
-    angles
-        Tangent angles, for the wavelength.
+    wavelengths
+        Of the body wave in every frame, in body lengths; NaN where it was not measured.
     speed
         Of every frame, in body lengths per second.
     is_worm
@@ -105,7 +105,7 @@ def measure_traits(
     """
     n_rows = symbols.segments.n_rows
     lengths = {"postures": len(postures.values)}
-    lengths |= {} if angles is None else {"angles": len(angles.values)}
+    lengths |= {} if wavelengths is None else {"wavelengths": len(wavelengths)}
     lengths |= {} if speed is None else {"speeds": len(speed)}
     for what, length in lengths.items():
         if length != n_rows:
@@ -121,7 +121,7 @@ def measure_traits(
         velocity=_per_state(symbols, phase_velocity(postures) if has_wave else nothing, np.mean),
         bend=_per_state(symbols, bend, np.mean),
         bend_sd=_per_state(symbols, bend, np.std),
-        wavelength=_per_state(symbols, wavelength(angles) if is_worm and angles is not None else nothing, np.median),
+        wavelength=_per_state(symbols, nothing if wavelengths is None or not is_worm else wavelengths, np.median),
         speed=_per_state(symbols, nothing if speed is None else speed, np.mean),
     )
 

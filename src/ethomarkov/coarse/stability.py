@@ -9,13 +9,11 @@ from scipy import sparse
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov.coarse.passage import count_by_unit, resampled_units
 from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov.chain import MarkovChain
-from ethomarkov.markov.counts import count_transitions
 from ethomarkov.states.symbols import Symbols
-
-N_BLOCKS = 10
 
 
 def match_nodes(tree: StateTree, other: StateTree, joint: sparse.csr_array) -> FloatArray:
@@ -56,8 +54,7 @@ def resample_tree(
 ) -> StateTree:
     """Measure how well every node is found again when animals are drawn anew.
 
-    A recording of a single animal is cut into ten blocks, which are drawn instead; transitions between blocks are then
-    left out.
+    A recording of a single animal is cut into blocks, which are drawn instead.
 
     Parameters
     ----------
@@ -77,7 +74,7 @@ def resample_tree(
     tree
         The same, with `stability`.
     """
-    units = _unit_counts(symbols, symbols.sampling.frames(tree.lag))
+    units = count_by_unit(symbols, tree.lag, *resampled_units(symbols)[:2])
     quick = replace(growth, n_shuffles=0, n_states=max(tree.levels))
 
     def recover(rng: np.random.Generator) -> FloatArray:
@@ -100,19 +97,6 @@ def _time_in_both(chain: MarkovChain, tree: StateTree) -> sparse.csr_array:
     law = np.zeros(chain.n_states)
     law[chain.states] = chain.stationary
     return sparse.diags_array(np.where(tree.node_of >= 0, law, 0.0)).tocsr()
-
-
-def _unit_counts(symbols: Symbols, lag_frames: int) -> Sequence[sparse.csr_array]:
-    """Count the transitions of each animal, or of each block of a single one."""
-    segments = symbols.segments
-    present = np.unique(segments.bounds[:, 2])
-    if present.size > 1:
-        return [count_transitions(symbols.of(int(k)), lag_frames) for k in present]
-    rows = np.flatnonzero(segments.valid)
-    block = np.full(segments.n_rows, -1)
-    block[rows] = np.arange(rows.size) * N_BLOCKS // max(rows.size, 1)
-    blocks = [replace(symbols, segments=segments.keep(block == k)) for k in range(N_BLOCKS)]
-    return [count_transitions(one, lag_frames) for one in blocks]
 
 
 def compare_seeds(tree: StateTree, symbols: Symbols, others: Sequence[tuple[StateTree, Symbols]]) -> FloatArray:

@@ -285,7 +285,8 @@ class _Growth:
         node.relaxation = relaxation_time(cut.eigenvalue, self.chain.lag)
         if node.relaxation <= node.noise:
             raise ConnectivityError(
-                f"Its slowest mode ({node.relaxation:.2g} s) is within the noise of shuffled symbols ({node.noise:.2g} s)."
+                f"Its slowest mode ({node.relaxation:.2g} s) is within the noise of shuffled symbols "
+                f"({node.noise:.2g} s)."
             )
         node.coherence, node.undecided, node.mode = cut.coherence, cut.undecided, cut.mode
         outside = np.setdiff1d(np.flatnonzero(members), inner.states)

@@ -105,7 +105,7 @@ def _add_result(nodes: dict[str, xr.Dataset], where: str, result: object) -> Non
         elif dataclasses.is_dataclass(value):
             _add_result(nodes, f"{where}/{field.name}", value)
         else:
-            data.attrs[field.name] = value
+            data.attrs[field.name] = int(value) if isinstance(value, bool) else value  # netCDF has no truth values
 
 
 def _sparse_dataset(matrix: sparse.csr_array) -> xr.Dataset:
@@ -142,9 +142,16 @@ def _value(node: xr.DataTree, name: str, hint: object) -> object:
     if name in node.dataset.variables:
         values = node.dataset[name].values
         if typing.get_origin(hint) is tuple:
-            return tuple(str(value) for value in values)
+            return tuple(_tuple_item(hint)(value) for value in values)
         return values
-    return _plain(node.attrs[name])
+    value = _plain(node.attrs[name])
+    return bool(value) if hint is bool else value
+
+
+def _tuple_item(hint: object) -> type:
+    """Find the type of the items of a plain tuple."""
+    first = typing.get_args(hint)[0]
+    return first if first in (int, float, bool) else str
 
 
 def _plain(value: object) -> object:

@@ -1,51 +1,76 @@
 """Resistive force theory: the rigid motion that balances the drag on a deforming body."""
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
 import numpy as np
 
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray
+from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion.path import Path
+from ethomarkov.posture import PostureBasis
 
-BLOCK_FRAMES = 1024
+Scheme = Literal["midpoint", "paper"]
+SCHEMES = ("midpoint", "paper")
 
 
-def propel(
-    angles: Series, drag_ratio: float = 30.0, body_length: float = 1.0, length_unit: str = "body lengths"
+def propel(  # noqa: PLR0913 (the one entry point of this module keeps its options flat)
+    angles: Series,
+    drag_ratio: float = 30.0,
+    body_length: float | FloatArray = 1.0,
+    length_unit: str = "body lengths",
+    *,
+    basis: PostureBasis | None = None,
+    scheme: Scheme = "midpoint",
+    threads: int = 1,
 ) -> Path:
-    """Compute the path of a body from its tangent angles.
+    """Compute the path of a body from its postures.
 
     Parameters
     ----------
     angles
-        Tangent angles along the body, radians, ``(frames, segments)``.
+        Tangent angles along the body, radians, ``(frames, segments)``, head first; or mode amplitudes with `basis`.
     drag_ratio
         Normal over tangential drag, α; above 1 for crawling.
     body_length
-        In the unit of the path.
+        In the unit of the path; one number, or one per individual.
     length_unit
         Name of that unit.
+    basis
+        Of amplitudes; angles are then formed frame by frame and never kept.
+    scheme
+        "midpoint" is of second order in the frame interval; "paper" is the published arithmetic.
+    threads
+        Cores that share the runs; the path does not depend on it.
 
     Notes
     -----
     SI, "Resistive force theory simulations". In every interval the deformation is taken between two frames and the
     geometry half-way between them, so that the path is accurate to second order in the frame interval.
+
+    The published arithmetic takes both at the end of the interval (trapezoid rule over the ends of the segments,
+    tangents by central differences), divides the apparent rotation by the moment of the frame before, turns velocities
+    by the orientation of the frame before, and adds up the steps by Euler's rule. It also negates the angles first,
+    which only mirrors the path; here the angles are taken as they are, in both schemes.
     """
-    if not (0 < drag_ratio < np.inf and 0 < body_length < np.inf):
-        raise InputFormatError(
-            f"drag_ratio={drag_ratio:g} and body_length={body_length:g} must both be positive numbers."
-        )
+    from ethomarkov.locomotion.resistive_kernels import integrate
+
+    _check_choice(drag_ratio, scheme)
+    lengths = individual_lengths(body_length, angles.segments.n_individuals)
+    body = body_modes(angles, basis)
     n_rows = len(angles.values)
     centroid, heading = np.full((n_rows, 2), np.nan), np.full(n_rows, np.nan)
-    for start, stop, _ in angles.segments:
-        steps = [
-            rigid_steps(angles.values[first : min(first + BLOCK_FRAMES, stop - 1) + 1].astype(float), drag_ratio)
-            for first in range(start, stop - 1, BLOCK_FRAMES)
-        ]
-        moves = np.concatenate([np.zeros((1, 3)), *steps])
-        turned = np.cumsum(moves[:, 2])
-        centroid[start:stop] = np.cumsum(_rotate(moves[:, :2], turned - moves[:, 2] / 2), axis=0) * body_length
-        heading[start:stop] = turned
+
+    def propel_run(run: tuple[int, int, int]) -> None:
+        start, stop, individual = run
+        place = centroid[start:stop]
+        sums = balance_sums(angles.values[start:stop], body, scheme)
+        integrate(sums, float(drag_ratio), lead_of(scheme), place, heading[start:stop])
+        place *= lengths[individual]
+
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        list(pool.map(propel_run, angles.segments))
     return Path(
         centroid=centroid,
         heading=heading,
@@ -55,46 +80,95 @@ def propel(
     )
 
 
-def rigid_steps(theta: FloatArray, drag_ratio: float) -> FloatArray:
-    """Solve force and torque balance between successive frames of a unit-length body.
+def skeletons(
+    path: Path,
+    angles: Series,
+    rows: IntArray | None = None,
+    *,
+    body_length: float | FloatArray = 1.0,
+    basis: PostureBasis | None = None,
+    points: Literal["joints", "midpoints"] = "joints",
+) -> FloatArray:
+    """Place the body on its path, for chosen rows.
 
-    Returns displacement (two columns) and rotation between each frame and the next, in the frame of the body.
+    Parameters
+    ----------
+    path
+        Made by `propel` from the same postures.
+    angles, body_length, basis
+        As given to `propel`.
+    rows
+        Frames wanted; all of them by default, which is large.
+    points
+        "joints" for the ends of the segments (one more than there are segments), "midpoints" for their middles.
 
-    Notes
-    -----
-    With tangent t, distance r from the centroid, c = r × t and deformation u over the interval, the drag on a segment
-    is α w + (1 − α)(t·w) t for w = u + V + Ω × r. Zero total force and torque give three linear equations for V and Ω.
+    Returns
+    -------
+    skeleton
+        ``(rows, points, 2)``, head first; NaN outside the runs.
     """
-    alpha, ell = drag_ratio, 1.0 / theta.shape[1]
-    u = np.diff(_centred_segments(theta, ell), axis=0)
-    theta_mid = (theta[1:] + theta[:-1]) / 2
-    t = np.stack([np.cos(theta_mid), np.sin(theta_mid)], axis=-1)
-    r = _centred_segments(theta_mid, ell)
-    c = _cross(r, t)
-    tu = np.einsum("fsk,fsk->fs", t, u)
-    basis = np.concatenate([t, c[..., None]], axis=-1)  # how V and Ω move a segment along its tangent
-    matrix = (1 - alpha) * np.einsum("fsi,fsj->fij", basis, basis)
-    matrix[:, [0, 1], [0, 1]] += alpha * theta.shape[1]
-    matrix[:, 2, 2] += alpha * np.einsum("fsk,fsk->f", r, r)
-    pull = (alpha - 1) * np.einsum("fsi,fs->fi", basis, tu)
-    pull[:, 2] -= alpha * _cross(r, u).sum(axis=1)
-    return np.linalg.solve(matrix, pull[..., None])[..., 0]
+    if len(path.centroid) != len(angles.values):
+        raise InputFormatError(
+            f"The path has {len(path.centroid)} frames, the postures {len(angles.values)}; give the postures from "
+            "which the path was computed."
+        )
+    chosen = np.arange(len(angles.values)) if rows is None else np.asarray(rows)
+    modes, mean = body_modes(angles, basis)
+    theta = angles.values[chosen].astype(float)
+    if basis is not None:
+        theta = theta @ modes + mean
+    theta += path.heading[chosen, None]
+    length = individual_lengths(body_length, angles.segments.n_individuals)[angles.segments.row_individual[chosen]]
+    step = np.stack([np.cos(theta), np.sin(theta)], axis=-1) * (length / theta.shape[1])[:, None, None]
+    joints = np.concatenate([np.zeros((len(step), 1, 2)), np.cumsum(step, axis=1)], axis=1)
+    middles = (joints[:, 1:] + joints[:, :-1]) / 2
+    shift = path.centroid[chosen, None] - middles.mean(axis=1, keepdims=True)
+    placed: FloatArray = (joints if points == "joints" else middles) + shift
+    return placed
 
 
-def _centred_segments(theta: FloatArray, ell: float) -> FloatArray:
-    """Mid-points of the segments relative to their mean."""
-    step = np.stack([np.cos(theta), np.sin(theta)], axis=-1) * ell
-    middle = np.cumsum(step, axis=1) - step / 2
-    centred: FloatArray = middle - middle.mean(axis=1, keepdims=True)
-    return centred
+def body_modes(postures: Series, basis: PostureBasis | None) -> tuple[FloatArray, FloatArray]:
+    """Give the modes, one per row, and the mean that turn postures into angles; no modes for angles themselves."""
+    if basis is None:
+        return np.empty((0, postures.n_components)), np.zeros(postures.n_components)
+    if basis.features != "angle" or basis.n_modes != postures.n_components:
+        raise InputFormatError(
+            f"The basis ({basis.source}) has {basis.n_modes} modes of kind {basis.features!r}, the series "
+            f"{postures.n_components} components; a basis of tangent angles with as many modes is needed."
+        )
+    return np.ascontiguousarray(basis.vectors.T, dtype=float), np.asarray(basis.mean, dtype=float)
 
 
-def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    product: FloatArray = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-    return product
+def balance_sums(postures: FloatArray, body: tuple[FloatArray, FloatArray], scheme: Scheme) -> FloatArray:
+    """Sum over the body, for every interval of one run, all that force and torque balance need at any drag ratio.
+
+    See `resistive_kernels` for the columns.
+    """
+    from ethomarkov.locomotion import resistive_kernels as kernels
+
+    fill = kernels.midpoint_sums if scheme == "midpoint" else kernels.paper_sums
+    sums = np.empty((len(postures) - 1, kernels.N_SUMS))
+    fill(postures, *body, sums)
+    return sums
 
 
-def _rotate(vectors: FloatArray, angle: FloatArray) -> FloatArray:
-    cos, sin = np.cos(angle), np.sin(angle)
-    x, y = vectors.T
-    return np.stack([cos * x - sin * y, sin * x + cos * y], axis=1)
+def lead_of(scheme: Scheme) -> float:
+    """Share of its rotation by which a step looks ahead."""
+    return 0.5 if scheme == "midpoint" else 0.0
+
+
+def _check_choice(drag_ratio: float, scheme: str) -> None:
+    if not 0 < drag_ratio < np.inf:
+        raise InputFormatError(f"drag_ratio={drag_ratio:g}; a positive number is needed, such as 30.")
+    if scheme not in SCHEMES:
+        raise InputFormatError(f"scheme={scheme!r} is not known; use one of {', '.join(map(repr, SCHEMES))}.")
+
+
+def individual_lengths(body_length: float | FloatArray, n_individuals: int) -> FloatArray:
+    """Give every individual its body length."""
+    lengths = np.asarray(body_length, dtype=float)
+    if lengths.shape not in {(), (n_individuals,)} or not ((lengths > 0) & np.isfinite(lengths)).all():
+        raise InputFormatError(
+            f"body_length={body_length}; a positive number, or one for each of {n_individuals} individuals, is needed."
+        )
+    return np.broadcast_to(lengths, (n_individuals,))

@@ -22,8 +22,9 @@ from ethomarkov.figures.style import figure_style, new_figure, save_figure
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.markov.selection import choose_n_delays, choose_n_states
 from ethomarkov.posture import centerline_from_angles
-from ethomarkov.workflow.study import Study
-from ethomarkov.workflow.summary import Figures, macrostate_names, summarize
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.study import MACRO, Study
+from ethomarkov.workflow.summary import Figures, summarize
 
 REPORT_FILE = "report.html"
 CRAWL_SECONDS = 60.0
@@ -113,7 +114,7 @@ def _draw_states(study: Study) -> Figure:
 def _draw_ethogram(study: Study) -> Figure:
     with figure_style():
         figure = new_figure(8.5, 1.0 + 0.28 * min(study.symbols.segments.n_individuals, 12))
-        draw_ethogram(figure.subplots(), study.macrostates, macrostate_names(study))
+        draw_ethogram(figure.subplots(), study.states(), state_names(study, MACRO))
     return figure
 
 

@@ -1,19 +1,136 @@
-"""From a walk among microstates to a series of postures."""
+"""From walks among microstates to series of postures."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.signal import savgol_filter
 
-from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.random import Rng
+from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import ConnectivityError, SamplingError
+from ethomarkov.simulation.symbols import stream_keys
 from ethomarkov.states.symbols import Symbols
 
+UnfoldMethod = Literal["matched", "paper", "paper-filled", "paper-raw"]
+
 SMOOTHING_FRAMES, SMOOTHING_ORDER = 11, 3
+N_CANDIDATES = 4
+UNFOLDING = np.uint64(0xD1B54A32D192ED03)  # sets these random streams apart from the walks' own of the same seed
 
 
-def unfold_postures(walks: Symbols, postures: Series, symbols: Symbols, n_delays: int, *, rng: Rng = 0) -> Series:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repertoire:
+    """Recorded posture sequences, listed by microstate and by step from one microstate to another.
+
+    Parameters
+    ----------
+    postures
+        The recorded series.
+    n_delays, lag_frames
+        Frames of a sequence, and of a step.
+    n_states
+        Microstates of the partition.
+    rows
+        Middle rows of sequences: first those from which a step was recorded, sorted by the step, then all, sorted by
+        microstate.
+    steps, step_range
+        Recorded steps from i to j as ``i * n_states + j``, ascending; where the rows of each begin, and their number.
+    state_range
+        The same of each microstate.
+    runs
+        First and last row of the gap-free run of every row.
+    """
+
+    postures: Series
+    n_delays: int
+    lag_frames: int
+    n_states: int
+    rows: IntArray = array_field("sequence")
+    steps: IntArray = array_field("step")
+    step_range: IntArray = array_field("step", "first_count")
+    state_range: IntArray = array_field("state", "first_count")
+    runs: IntArray = array_field("frame", "first_last")
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @classmethod
+    def from_symbols(cls, postures: Series, symbols: Symbols, n_delays: int, lag: float) -> "Repertoire":
+        """List the recorded sequences.
+
+        Parameters
+        ----------
+        postures
+            The recorded series.
+        symbols
+            Microstates of its sequences, at their middle frames.
+        n_delays
+            Frames per sequence.
+        lag
+            Seconds of a step.
+        """
+        lag_frames = postures.sampling.frames(lag, "lag")
+        before = (n_delays - 1) // 2
+        middle = postures.segments.trim(before, n_delays - 1 - before).valid
+        labelled = symbols.segments.valid
+        if middle.shape != labelled.shape or (labelled & ~middle).any():
+            raise SamplingError(
+                f"Some of the {labelled.sum()} labelled rows are not the middle of {n_delays} recorded frames. "
+                "Use the postures and n_delays from which the symbols were made."
+            )
+        members = np.flatnonzero(labelled)
+        members = members[np.argsort(symbols.labels[members], kind="stable")]
+        visits = symbols.visits()
+        first, second = symbols.segments.pairs(lag_frames)
+        step = symbols.labels[first].astype(np.int64) * symbols.n_states + symbols.labels[second]
+        order = np.argsort(step, kind="stable")
+        steps, step_first, step_count = np.unique(step[order], return_index=True, return_counts=True)
+        return cls(
+            postures=postures,
+            n_delays=n_delays,
+            lag_frames=lag_frames,
+            n_states=symbols.n_states,
+            rows=np.concatenate([first[order], members]),
+            steps=steps,
+            step_range=np.stack([step_first, step_count], axis=1),
+            state_range=np.stack([first.size + np.cumsum(visits) - visits, visits], axis=1),
+            runs=_run_limits(postures),
+        )
+
+    def sequences_of(self, labels: IntArray) -> IntArray:
+        """Find where the sequences of each step of a walk are listed, whatever comes next: begin and number."""
+        ranges: IntArray = self.state_range[labels]
+        return ranges
+
+    def continuations_of(self, labels: IntArray) -> IntArray:
+        """Find where the recorded steps from each label of a walk to the next are listed: begin and number.
+
+        A step that was never recorded, and the last, may begin from any sequence of its microstate.
+        """
+        ranges = self.sequences_of(labels)
+        step = labels[:-1].astype(np.int64) * self.n_states + labels[1:]
+        place = np.searchsorted(self.steps, step)
+        known = np.flatnonzero(np.append(self.steps, -1)[place] == step)
+        ranges[known] = self.step_range[place[known]]
+        return ranges
+
+
+def unfold_postures(
+    walks: Symbols,
+    postures: Series,
+    symbols: Symbols,
+    n_delays: int,
+    *,
+    rng: Rng = 0,
+    method: UnfoldMethod = "matched",
+) -> Series:
     """Replace every step of a walk by a recorded sequence of postures of that microstate, and join them.
 
     Parameters
@@ -28,58 +145,152 @@ def unfold_postures(walks: Symbols, postures: Series, symbols: Symbols, n_delays
         Frames per sequence.
     rng
         Seed or generator.
+    method
+        "matched" follows, from each step to the next, a recorded passage between the two microstates, and fades from
+        one passage into the next while both are in the same microstate. "paper" is the published procedure,
+        "paper-filled" the same before smoothing, "paper-raw" before the missing frames are filled.
 
     Notes
     -----
-    SI, "C. elegans posture simulations": sequences are drawn at random within a microstate, frames missing between them
-    are filled by a cubic spline, and the whole is smoothed by a cubic Savitzky–Golay filter over 11 frames.
+    SI, "C. elegans posture simulations": sequences are drawn at random within a microstate (a walk begins with the
+    first one of its microstate), frames missing between them are filled by a cubic spline, and the whole is smoothed
+    by a cubic Savitzky–Golay filter over 11 frames. Successive sequences do not continue each other, which leaves a
+    comb at the rate of the steps in the spectrum of speeds; "matched" avoids it. Of a few recorded passages, drawn
+    evenly, it takes the one that begins most like the last one ended, over all frames of a sequence.
     """
-    rng = as_generator(rng)
-    block = round(postures.sampling.rate / walks.sampling.rate)
-    if abs(postures.sampling.rate / walks.sampling.rate - block) > 1e-6 * block:
+    repertoire = Repertoire.from_symbols(postures, symbols, n_delays, _step_seconds(walks, postures))
+    n_walks = walks.segments.n_individuals
+    return next(unfold_blocks(walks, repertoire, walks_per_block=n_walks, rng=rng, method=method))
+
+
+def unfold_blocks(
+    walks: Symbols,
+    repertoire: Repertoire,
+    *,
+    walks_per_block: int = 16,
+    rng: Rng = 0,
+    method: UnfoldMethod = "matched",
+    threads: int = 1,
+) -> Iterator[Series]:
+    """Unfold a few walks at a time, so that large ensembles need not fit in memory.
+
+    Parameters
+    ----------
+    walks
+        Simulated microstates, one per lag.
+    repertoire
+        Recorded sequences.
+    walks_per_block
+        Walks in each series that is given; the postures do not depend on it.
+    rng, method
+        See `unfold_postures`.
+    threads
+        Cores to use; the postures do not depend on it.
+    """
+    _check_walks(walks, repertoire)
+    keys = stream_keys(rng, walks.segments.n_individuals) ^ UNFOLDING
+    blocks = (slice(first, first + walks_per_block) for first in range(0, keys.size, walks_per_block))
+    return (_unfold_block(walks, repertoire, keys, block, method, threads) for block in blocks)
+
+
+def _unfold_block(
+    walks: Symbols, repertoire: Repertoire, keys: NDArray[np.uint64], block: slice, method: UnfoldMethod, threads: int
+) -> Series:
+    edges = walks.segments.offsets[block.start : block.stop + 1]
+    frames = (edges - edges[0]) * repertoire.lag_frames
+    out = np.empty((frames[-1], repertoire.postures.n_components), dtype=np.float32)
+    unfold_walk = _match_walk if method == "matched" else _replay_walk
+
+    def unfold_one(i: int) -> None:
+        labels, part = walks.labels[edges[i] : edges[i + 1]], out[frames[i] : frames[i + 1]]
+        unfold_walk(labels, repertoire, keys[block][i], method, part)
+
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        list(pool.map(unfold_one, range(edges.size - 1)))
+    return Series.from_rows(out, repertoire.postures.sampling, frames, walks.segments.individuals[block])
+
+
+def _match_walk(labels: IntArray, repertoire: Repertoire, key: np.uint64, _: UnfoldMethod, out: FloatArray) -> None:
+    """Follow recorded passages that continue each other."""
+    from ethomarkov.simulation.unfold_kernels import fade_rows, match_rows
+
+    block, values = repertoire.lag_frames, repertoire.postures.values
+    # Around the middle of a sequence both passages are recorded, in the same microstate, and of one length.
+    half = (min(repertoire.n_delays, block) - 1) // 2
+    first, count = repertoire.continuations_of(labels).T
+    chosen = np.empty(labels.size, dtype=np.int64)
+    match_rows(values, repertoire.runs, (repertoire.rows, first, count), key, (block, half, N_CANDIDATES), chosen)
+    ramp = np.arange(1, 2 * half + 2) / (2 * half + 2)
+    weights = 0.5 - 0.5 * np.cos(np.pi * ramp)
+    fade_rows(values, repertoire.runs, chosen, (block, (repertoire.n_delays - 1) // 2), weights, out)
+
+
+def _replay_walk(
+    labels: IntArray, repertoire: Repertoire, key: np.uint64, method: UnfoldMethod, out: FloatArray
+) -> None:
+    """Put sequences drawn at random one after the other."""
+    from ethomarkov.simulation.unfold_kernels import draw_rows
+
+    block = repertoire.lag_frames
+    length = min(repertoire.n_delays, block)
+    first, count = repertoire.sequences_of(labels).T
+    middle = np.empty(labels.size, dtype=np.int64)
+    draw_rows(repertoire.rows, first, count, key, middle)
+    middle[0] = repertoire.rows[first[0]]  # as published: the first sequence of the first microstate
+    begin = middle - (repertoire.n_delays - 1) // 2
+    blocks = out.reshape(labels.size, block, -1)
+    blocks[:, :length] = repertoire.postures.values[begin[:, None] + np.arange(length)]
+    blocks[:, length:] = np.nan
+    if method == "paper-raw":
+        return
+    whole = _fill(out)
+    if method == "paper" and len(out) >= SMOOTHING_FRAMES:
+        whole = savgol_filter(whole, SMOOTHING_FRAMES, SMOOTHING_ORDER, axis=0)
+    out[:] = whole
+
+
+def _fill(rows: FloatArray) -> FloatArray:
+    """Fill missing rows by a cubic spline through all others."""
+    missing = np.isnan(rows[:, 0])
+    at = np.flatnonzero(~missing)
+    whole = rows.astype(float)
+    if at.size == 1:
+        whole[:] = whole[at]
+    elif missing.any():
+        whole[missing] = CubicSpline(at, whole[at])(np.flatnonzero(missing))
+    return whole
+
+
+def _run_limits(postures: Series) -> IntArray:
+    """Give the first and last row of the run of every row; of rows in gaps, nothing of use."""
+    limits = np.zeros((len(postures.values), 2), dtype=np.int64)
+    for start, stop, _ in postures.segments:
+        limits[start:stop] = start, stop - 1
+    return limits
+
+
+def _step_seconds(walks: Symbols, postures: Series) -> float:
+    """Check that a step of the walk is a whole number of frames, and give its duration."""
+    frames = postures.sampling.rate / walks.sampling.rate
+    if round(frames) < 1 or abs(frames - round(frames)) > 1e-6 * frames:
         raise SamplingError(
             f"A step of the walk lasts {walks.sampling.interval:g} s, which is not a whole number of frames at "
             f"{postures.sampling.rate:g} Hz. Use the lag of a chain estimated at this rate."
         )
-    length = min(n_delays, block)
-    centres = _draw_members(walks.labels, symbols, rng)
-    first = centres - (n_delays - 1) // 2
-    sequences = postures.values[first[:, None] + np.arange(length)]
-    n_walks = walks.segments.n_individuals
-    sequences = sequences.reshape(n_walks, -1, length, postures.n_components)
-    filled = np.stack([_join(walk, block) for walk in sequences])
-    n_frames = filled.shape[1]
-    return Series.from_rows(
-        filled.reshape(-1, postures.n_components),
-        postures.sampling,
-        np.arange(n_walks + 1) * n_frames,
-        walks.segments.individuals,
-    )
+    return postures.sampling.seconds(round(frames))
 
 
-def _draw_members(labels: IntArray, symbols: Symbols, rng: np.random.Generator) -> IntArray:
-    """Draw for every label a recorded row with that label."""
-    rows = np.flatnonzero(symbols.segments.valid)
-    order = rows[np.argsort(symbols.labels[rows], kind="stable")]
-    visits = symbols.visits()
-    unseen = np.unique(labels[visits[labels] == 0])
+def _check_walks(walks: Symbols, repertoire: Repertoire) -> None:
+    """Refuse walks through microstates without a recorded sequence, or with other steps."""
+    if _step_seconds(walks, repertoire.postures) != repertoire.postures.sampling.seconds(repertoire.lag_frames):
+        raise SamplingError(
+            f"A step of the walk lasts {walks.sampling.interval:g} s, a step of the repertoire "
+            f"{repertoire.postures.sampling.seconds(repertoire.lag_frames):g} s. Make it with the lag of the chain."
+        )
+    visits = np.append(repertoire.state_range[:, 1], 0)
+    unseen = np.unique(walks.labels[visits[np.clip(walks.labels, -1, repertoire.n_states)] == 0])
     if unseen.size:
         raise ConnectivityError(
             f"{unseen.size} microstates of the walk (the first is {unseen[0]}) have no recorded sequence to draw from. "
             "Unfold with the symbols from which the chain was estimated."
         )
-    begin = np.cumsum(visits) - visits
-    drawn: IntArray = order[begin[labels] + np.floor(rng.random(labels.size) * visits[labels]).astype(np.int64)]
-    return drawn
-
-
-def _join(sequences: FloatArray, block: int) -> FloatArray:
-    """Place sequences a block apart, fill the frames between them and smooth."""
-    n_blocks, length, n_modes = sequences.shape
-    at = (np.arange(n_blocks)[:, None] * block + np.arange(length)).ravel()
-    known = sequences.reshape(-1, n_modes)
-    n_frames = at[-1] + 1
-    whole = known if length == block or at.size < 2 else CubicSpline(at, known)(np.arange(n_frames))
-    if n_frames < SMOOTHING_FRAMES:
-        return np.asarray(whole)
-    return np.asarray(savgol_filter(whole, SMOOTHING_FRAMES, SMOOTHING_ORDER, axis=0))

@@ -1,19 +1,33 @@
 """Walks on a chain."""
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
-from ethomarkov.exceptions import ConnectivityError
+from ethomarkov._core.types import IntArray
+from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.states.symbols import Symbols
 
+N_SLICES = 16
+
 
 def simulate_symbols(
-    chain: MarkovChain, duration: float, *, n_walks: int = 1, start: int | None = None, rng: Rng = 0
+    chain: MarkovChain,
+    duration: float,
+    *,
+    n_walks: int = 1,
+    start: int | IntArray | None = None,
+    rng: Rng = 0,
+    threads: int = 1,
 ) -> Symbols:
-    """Walk on a chain, all walks at once.
+    """Walk on a chain, many walks at once.
 
     Parameters
     ----------
@@ -22,33 +36,76 @@ def simulate_symbols(
     duration
         Seconds of every walk.
     n_walks
-        Independent walks, one individual each.
+        Independent walks, one individual each. A walk depends on the seed and its own number alone.
     start
-        Microstate of the partition where all walks begin; drawn from the stationary law when None.
+        Microstate of the partition where all walks begin, or one for each walk; drawn from the stationary law when
+        None.
     rng
         Seed or generator.
+    threads
+        Cores to use; the walks do not depend on it.
     """
-    rng = as_generator(rng)
-    if start is not None and not (0 <= start < chain.n_states and chain.state_index[start] >= 0):
-        raise ConnectivityError(
-            f"start={start} is not one of the {chain.states.size} connected microstates of the chain (of "
-            f"{chain.n_states}). Choose one of chain.states, or None for the stationary law."
-        )
+    from ethomarkov.simulation.walk_kernels import alias_table, walk
+
+    keys = stream_keys(rng, n_walks)
     n_steps = max(1, round(duration / chain.lag))
-    matrix = chain.transition
-    # One search serves all rows: row i of the cumulative sums runs from i to i + 1.
-    ends = np.cumsum(matrix.data)
-    row_start = np.concatenate([[0.0], ends[matrix.indptr[1:] - 1]])
-    steps = np.empty((n_steps, n_walks), dtype=np.int32)
-    steps[0] = rng.choice(chain.states.size, n_walks, p=chain.stationary) if start is None else chain.state_index[start]
-    for step in range(1, n_steps):
-        here = steps[step - 1]
-        drawn = row_start[here] + rng.random(n_walks) * (row_start[here + 1] - row_start[here])
-        found = np.searchsorted(ends, drawn, side="right")
-        steps[step] = matrix.indices[np.clip(found, matrix.indptr[here], matrix.indptr[here + 1] - 1)]
+    # The stationary law is one more row, from which the first step is drawn.
+    matrix = sparse.vstack([chain.transition, sparse.csr_array(chain.stationary[None])], format="csr")
+    table = alias_table(matrix.indptr, matrix.indices, matrix.data)
+    steps = np.empty((n_walks, n_steps), dtype=np.int32)
+    drawn = steps
+    first = np.full(n_walks, chain.states.size)
+    if start is not None:
+        first = _first_rows(chain, start, n_walks)
+        steps[:, 0], drawn = first, steps[:, 1:]
+
+    def walk_slice(part: slice) -> None:
+        walk(matrix.indptr, table, keys[part], first[part], drawn[part])
+
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        list(pool.map(walk_slice, _even_slices(n_walks)))
+    return _as_symbols(chain, steps)
+
+
+def stream_keys(rng: Rng, n_walks: int) -> NDArray[np.uint64]:
+    """Draw the key of the random stream of each walk; the first keys are the same whatever their number."""
+    return as_generator(rng).integers(0, 2**64, n_walks, dtype=np.uint64)
+
+
+def _even_slices(n: int) -> list[slice]:
+    """Divide walks into slices for threads."""
+    edges = np.linspace(0, n, min(n, N_SLICES) + 1).astype(int)
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+
+
+def _first_rows(chain: MarkovChain, start: int | IntArray, n_walks: int) -> IntArray:
+    """Find the rows of the chain where the walks begin."""
+    start = np.asarray(start)
+    if start.ndim > 1 or start.size not in {1, n_walks}:
+        raise InputFormatError(
+            f"start has shape {start.shape}; one microstate, or one for each of the {n_walks} walks, is needed."
+        )
+    known = np.isin(start, chain.states)
+    if not known.all():
+        raise ConnectivityError(
+            f"start={start[~known].flat[0]} is not one of the {chain.states.size} connected microstates of the chain "
+            f"(of {chain.n_states}). Choose from chain.states, or None for the stationary law."
+        )
+    rows: IntArray = np.broadcast_to(chain.state_index[start], n_walks)
+    return rows
+
+
+def _as_symbols(chain: MarkovChain, steps: IntArray) -> Symbols:
+    """Name the rows of the chain by microstates of the partition."""
+    n_walks, n_steps = steps.shape
+    edges = np.arange(n_walks + 1) * n_steps
     return Symbols(
-        labels=chain.states[steps.T.ravel()].astype(np.int32),
+        labels=chain.states.astype(np.int32)[steps.ravel()],
         n_states=chain.n_states,
-        segments=Segments.from_valid(np.ones(steps.size, dtype=bool), np.arange(n_walks + 1) * n_steps),
+        segments=Segments(
+            bounds=np.stack([edges[:-1], edges[1:], np.arange(n_walks)], axis=1),
+            offsets=edges,
+            individuals=tuple(str(i) for i in range(n_walks)),
+        ),
         sampling=Sampling(1.0 / chain.lag),
     )

@@ -20,8 +20,8 @@ from ethomarkov.recording import Recording
 from ethomarkov.recording.recording import RATE_TOLERANCE
 from ethomarkov.recording.schema import KIND_WORDS
 from ethomarkov.states import DelayEmbedding, Microstates, Symbols
-from ethomarkov.workflow.study import Study
-from ethomarkov.workflow.summary import macrostate_names
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.study import MACRO, Study
 
 QUANTITIES = ("distance_ratio", "outside_share", "unseen_share", "log_likelihood")
 BORDERLINE, OUTSIDE = 3.0, 6.0
@@ -157,8 +157,8 @@ def apply_model(study: Study, recording: Recording, *, threads: int = 1) -> Appl
     excess, reference = _excess(values, seconds, left_out), left_out.reference()
     return Application(
         symbols=symbols,
-        macrostates=symbols.relabel(study.macrostate_of).labels,
-        macrostate_names=tuple(macrostate_names(study)),
+        macrostates=symbols.relabel(study.tree.states_at(MACRO)).labels,
+        macrostate_names=state_names(study, MACRO),
         individuals=symbols.segments.individuals,
         excess=excess,
         flag=tuple(_flag(row) for row in excess),

@@ -26,7 +26,13 @@ class Settings(BaseModel):
     lag
         Seconds between the states of the chain, τ; by default 0.75 s, to the nearest frame.
     min_measure
-        Share of time that either macrostate must hold.
+        Share of its parent's time that a state must hold to be divided from it.
+    n_behaviours
+        States at the finest level of the tree of states; fewer where no state can be divided any more.
+    n_resamples
+        Drawings of animals with which the stability of the states is measured.
+    names
+        New names of states, from those that the study would give.
     n_walks
         Simulated animals.
     simulated_minutes
@@ -46,6 +52,9 @@ class Settings(BaseModel):
     n_states: Annotated[int | None, Field(ge=2)] = None
     lag: Annotated[float | None, Field(gt=0)] = None
     min_measure: Annotated[float, Field(ge=0, lt=0.5)] = 0.02
+    n_behaviours: Annotated[int, Field(ge=2)] = 7
+    n_resamples: Annotated[int, Field(ge=0)] = 10
+    names: dict[str, str] = Field(default_factory=dict)
     n_walks: Annotated[int, Field(ge=1)] = 20
     simulated_minutes: Annotated[float, Field(gt=0)] = 10.0
     drag_ratio: Annotated[float, Field(gt=0)] = 30.0

@@ -15,8 +15,11 @@ from ethomarkov._core.ledger import Ledger
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray, IntArray, Progress
+from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.coarse import Cut, best_cut
+from ethomarkov.coarse.naming import StateTraits
+from ethomarkov.coarse.stability import resample_tree
+from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.results import load_attrs, load_results, save_results
 from ethomarkov.locomotion import Path as AnimalPath
@@ -32,10 +35,14 @@ from ethomarkov.recording import Recording
 from ethomarkov.simulation import simulate_symbols, unfold_postures
 from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
 from ethomarkov.workflow.config import CompleteSettings, Settings
+from ethomarkov.workflow.states import check_renames, has_body_wave, tree_traits
 
 STUDY_FILE = "study.nc"
 STUDY_SCHEMA = "ethomarkov-study/1"
-STAGES = ("postures", "scan", "sequences", "microstates", "chain", "timescales", "macrostates", "simulation", "paths")
+STAGES = (
+    "postures", "scan", "sequences", "microstates", "chain", "timescales", "macrostates", "tree", "simulation", "paths",
+)  # fmt: skip
+MACRO = 2
 LONGEST_LAG, N_MODES = 5.0, 10
 
 
@@ -50,6 +57,17 @@ class Measured:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def speed(self, postures: Series) -> FloatArray:
+        """Distance covered in one second from each frame on, in body lengths per second; NaN where it is unknown."""
+        offsets, rate = postures.segments.offsets, postures.sampling.rate
+        lag = max(1, round(rate))
+        speed = np.full(len(self.centroid), np.nan)
+        for i, length in enumerate(self.body_length):
+            track = self.centroid[offsets[i] : offsets[i + 1]]
+            steps = np.linalg.norm(track[lag:] - track[:-lag], axis=1)
+            speed[offsets[i] : offsets[i] + len(steps)] = steps * rate / lag / length
+        return speed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +89,9 @@ class Study:
     chain, spectrum
         The Markov chain of all animals at the lag τ and its slow modes.
     cut
-        The division into two macrostates.
+        The first division, into two macrostates.
+    tree, traits
+        The states at every level, and what the body does in each of its nodes.
     simulated
         Mode amplitudes of simulated animals.
     path
@@ -95,6 +115,8 @@ class Study:
     chain: MarkovChain
     spectrum: Spectrum
     cut: Cut
+    tree: StateTree
+    traits: StateTraits
     simulated: Series
     path: AnimalPath | None
     ledger: Ledger
@@ -105,20 +127,16 @@ class Study:
     @property
     def is_worm(self) -> bool:
         """Whether the postures describe a body wave: tangent angles in at least three modes."""
-        return self.basis is not None and self.basis.features == "angle" and self.postures.n_components >= 3
+        return has_body_wave(self.basis, self.postures)
 
     @property
-    def macrostates(self) -> Symbols:
-        """Macrostate of every frame: 0 the one of larger measure, 1 the other."""
-        return self.symbols.relabel(self.macrostate_of)
+    def finest(self) -> int:
+        """Number of states at the finest level of the tree."""
+        return max(self.tree.levels)
 
-    @property
-    def macrostate_of(self) -> IntArray:
-        """Macrostate of every microstate; ``-1`` outside the chain."""
-        group = np.full(self.chain.n_states, -1, dtype=np.int32)
-        larger_is_upper = self.chain.stationary[self.cut.upper == 1].sum() > 0.5
-        group[self.chain.states] = 1 - self.cut.upper if larger_is_upper else self.cut.upper
-        return group
+    def states(self, level: int = MACRO) -> Symbols:
+        """State of every frame at a level of the tree, by default the two macrostates, the larger first."""
+        return self.symbols.relabel(self.tree.states_at(level))
 
     def save(self, directory: Path) -> Path:
         """Write ``study.nc`` into a directory and return its path."""
@@ -152,6 +170,8 @@ class Study:
             "chain": MarkovChain,
             "spectrum": Spectrum,
             "cut": Cut,
+            "tree": StateTree,
+            "traits": StateTraits,
             "simulated": Series,
             "ledger": Ledger,
         }
@@ -237,22 +257,28 @@ def run_study(
     floor = noise_floor(symbols, chosen.lag, shuffles=Shuffles(n=10, seed=chosen.seed), threads=threads)
     report("macrostates")
     cut = best_cut(chain, chosen.min_measure)
+    report("tree")
+    tree = stable_tree(chain, symbols, chosen, threads=threads)
+    measured = measured_paths(recording)
+    traits = tree_traits(tree, symbols, postures, basis, measured.speed(postures))
     report("simulation")
     simulated = simulate_animals(chain, postures, symbols, chosen)
     report("paths")
     has_body = basis is not None and basis.features == "angle"
     path = propel(basis.reconstruct(simulated), chosen.drag_ratio) if has_body and basis else None
     report(None)
-    return Study(
+    study = Study(
         settings=chosen,
         postures=postures,
         basis=basis,
-        measured=measured_paths(recording),
+        measured=measured,
         microstates=partition.microstates_,
         symbols=symbols,
         chain=chain,
         spectrum=spectrum,
         cut=cut,
+        tree=tree,
+        traits=traits,
         simulated=simulated,
         path=path,
         ledger=keep_ledger(recording, postures, symbols, chain),
@@ -260,6 +286,17 @@ def run_study(
         lag_scan=lag_scan,
         noise_floor=floor,
     )
+    check_renames(study)
+    return study
+
+
+def stable_tree(chain: MarkovChain, symbols: Symbols, settings: CompleteSettings, *, threads: int = 1) -> StateTree:
+    """Grow the tree of states and measure how well its nodes are found again."""
+    growth = GrowthRule(n_states=settings.n_behaviours, min_measure=settings.min_measure, seed=settings.seed)
+    tree = grow_tree(chain, growth)
+    if settings.n_resamples == 0:
+        return tree
+    return resample_tree(tree, symbols, growth, n_resamples=settings.n_resamples, threads=threads)
 
 
 def project_postures(

@@ -1,5 +1,6 @@
 """The key figures of a study, for people and for programs."""
 
+import itertools
 from dataclasses import asdict
 from typing import Any
 
@@ -8,16 +9,23 @@ import numpy as np
 from ethomarkov._core.interval import Interval, bootstrap_interval
 from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
-from ethomarkov.coarse.kinetics import dwell_times
+from ethomarkov.coarse.kinetics import find_dwells
+from ethomarkov.coarse.naming import describe_states
+from ethomarkov.coarse.passage import hopping_rates, two_state_times
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
 from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_states
 from ethomarkov.markov.spectrum import relaxation_time, slow_times
-from ethomarkov.posture import find_events, phase_velocity
+from ethomarkov.posture import find_events
 from ethomarkov.posture.events import EVENT_KINDS
-from ethomarkov.workflow.study import Study
+from ethomarkov.workflow.states import state_names, traits_at
+from ethomarkov.workflow.study import MACRO, Study
 
 Figures = dict[str, Any]
+
+HOPPING_SECONDS, N_HOPPING_LAGS, N_RESAMPLES = 8.0, 20, 300
+UNSTABLE = 0.5
+"""Below this overlap a state is not found again; the usual limit for clusters."""
 
 
 def summarize(study: Study) -> Figures:
@@ -27,21 +35,13 @@ def summarize(study: Study) -> Figures:
         "choices": study.settings.model_dump(),
         "chain": _chain_figures(study),
         "macrostates": _macrostate_figures(study),
+        "behaviours": _behaviour_figures(study),
         "scan": _scan_figures(study),
         "timescales": _timescale_figures(study),
         "events_per_minute": _event_figures(study),
         "simulation": _simulation_figures(study),
         "warnings": _warnings(study),
     }
-
-
-def macrostate_names(study: Study) -> tuple[str, str]:
-    """Name the two macrostates: run and pirouette where there is a body wave, neutral names otherwise."""
-    if not study.is_worm:
-        return ("state A", "state B")
-    labels, omega = study.macrostates.labels, phase_velocity(study.postures)
-    forward = [np.nanmean(omega[labels == k]) if np.any(labels == k) else -np.inf for k in (0, 1)]
-    return ("run", "pirouette") if forward[0] >= forward[1] else ("pirouette", "run")
 
 
 def _data_figures(study: Study) -> Figures:
@@ -118,23 +118,68 @@ def _relaxation_of(study: Study, individual: int) -> float:
 
 
 def _macrostate_figures(study: Study) -> Figures:
-    names = macrostate_names(study)
-    symbols = study.macrostates
-    state, duration = dwell_times(symbols, study.chain.lag)
-    shares = np.bincount(symbols.labels[symbols.segments.valid], minlength=2) / max(symbols.segments.lengths.sum(), 1)
-    rng = generator(study.settings.seed, "dwell")
     return {
         "coherence": study.cut.coherence,
+        "undecided": study.cut.undecided,
         "mode": study.cut.mode,
-        "states": [
-            {
-                "name": names[k],
-                "share_of_time": float(shares[k]),
-                "mean_dwell_s": asdict(bootstrap_interval(duration[state == k], "events", rng=rng)),
-            }
-            for k in (0, 1)
+        "stability": study.tree.split_stability(0),
+        "states": _state_figures(study, MACRO),
+        "hopping": _hopping_figures(study),
+    }
+
+
+def _behaviour_figures(study: Study) -> Figures:
+    """Describe the states of the finest level."""
+    states = _state_figures(study, study.finest)
+    sentences = describe_states(traits_at(study, study.finest), [state["name"] for state in states])
+    return {
+        "level": study.finest,
+        "states": [state | {"description": text} for state, text in zip(states, sentences, strict=True)],
+    }
+
+
+def _state_figures(study: Study, level: int) -> list[Figures]:
+    """Share of time, mean stay and stability of the states of a level."""
+    symbols = study.states(level)
+    dwells = find_dwells(symbols, study.chain.lag).complete
+    shares = symbols.visits() / max(int(symbols.visits().sum()), 1)
+    rng = generator(study.settings.seed, "dwell", level)
+    return [
+        {
+            "name": name,
+            "share_of_time": float(shares[k]),
+            "mean_dwell_s": asdict(bootstrap_interval(dwells.of(k).duration, "events", rng=rng)),
+            "stability": float(study.tree.stability[node]),
+        }
+        for k, (name, node) in enumerate(zip(state_names(study, level), study.tree.nodes_at(level), strict=True))
+    ]
+
+
+def _hopping_figures(study: Study) -> Figures | None:
+    """Rates between the macrostates, at the lag from which their own chain is steady."""
+    group = study.tree.states_at(MACRO)
+    rate = study.symbols.sampling.rate
+    longest = min(HOPPING_SECONDS, study.symbols.segments.longest() / rate / 4)
+    frames = np.unique(np.geomspace(1, max(longest * rate, 1), N_HOPPING_LAGS).round().astype(int))
+    rng = generator(study.settings.seed, "hopping")
+    times = two_state_times(study.symbols, group, frames / rate, n_resamples=N_RESAMPLES, rng=rng)
+    lag, is_steady = times.steady_lag()
+    found = hopping_rates(study.symbols, group, lag, n_resamples=N_RESAMPLES, rng=rng)
+    row = int(np.abs(times.lags - lag).argmin())
+    n = len(found.by_unit)
+    return {
+        "lag_s": lag,
+        "is_steady": is_steady,
+        "relaxation_s": asdict(_limits(times.times[row, 0], times.low[row, 0], times.high[row, 0], times.over, n)),
+        "rates_per_s": [
+            asdict(_limits(found.rates[i, j], found.low[i, j], found.high[i, j], found.over, n))
+            for i, j in ((0, 1), (1, 0))
         ],
     }
+
+
+def _limits(estimate: float, low: float, high: float, over: str, n: int) -> Interval:
+    return Interval(estimate=float(estimate), low=float(low), high=float(high), level=0.95, over=over, n=n)
 
 
 def _event_figures(study: Study) -> Figures | None:
@@ -171,14 +216,9 @@ def _simulation_figures(study: Study) -> Figures:
 
 def _measured_speed(study: Study) -> Interval | None:
     """Distance covered in one second by the recorded animals, where paths and body lengths are known."""
-    lag = max(1, round(study.postures.sampling.rate))
-    offsets = study.postures.segments.offsets
-    means = []
-    for i, length in enumerate(study.measured.body_length):
-        track = study.measured.centroid[offsets[i] : offsets[i + 1]]
-        distance = np.linalg.norm(track[lag:] - track[:-lag], axis=1)
-        if np.isfinite(distance).any() and np.isfinite(length):
-            means.append(np.nanmean(distance) * study.postures.sampling.rate / lag / length)
+    speed, offsets = study.measured.speed(study.postures), study.postures.segments.offsets
+    tracks = [speed[first:stop] for first, stop in itertools.pairwise(offsets)]
+    means = [np.nanmean(track) for track in tracks if np.isfinite(track).any()]
     return bootstrap_interval(np.array(means), "animals", rng=study.settings.seed) if means else None
 
 
@@ -203,6 +243,12 @@ def _warnings(study: Study) -> list[str]:
         found.append(
             f"The {study.cut.mode - 2} slowest mode(s) of the chain only set apart rarely visited corners (less than "
             f"{study.settings.min_measure:.0%} of the time); the macrostates follow mode {study.cut.mode}."
+        )
+    unstable = [state["name"] for state in _state_figures(study, study.finest) if state["stability"] < UNSTABLE]
+    if unstable:
+        found.append(
+            f"{', '.join(unstable)}: not found again when animals are drawn anew (overlap below {UNSTABLE}); read the "
+            "finer states with care, or use fewer (--behaviours)."
         )
     if study.path is None:
         found.append(

@@ -10,6 +10,7 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov.coarse.naming import StateTraits, describe_states, measure_traits, name_states, rename
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.posture import wavelength
 from ethomarkov.posture.basis import amplitude_series
 from ethomarkov.states import Symbols
 from ethomarkov.synthetic import simulate_worms
@@ -80,7 +81,7 @@ def test_true_states_of_synthetic_worms(model):
         segments=postures.segments,
         sampling=postures.sampling,
     )
-    found = measure_traits(symbols, postures, angles=worms.basis.reconstruct(postures))
+    found = measure_traits(symbols, postures, wavelengths=wavelength(worms.basis.reconstruct(postures)))
     assert name_states(found, is_worm=True) == STATE_NAMES
     reorients = symbols.relabel(np.array([0, 0, 0, 0, 1, 1, 1]))
     assert name_states(measure_traits(reorients, postures), is_worm=True) == ("run", "pirouette")
@@ -192,7 +193,7 @@ def test_traits_by_closed_form():
     )
     speed = np.where(np.arange(400) < 200, 0.2, 0.1)
     speed[:50] = np.nan
-    found = measure_traits(symbols, postures, angles=angles, speed=speed)
+    found = measure_traits(symbols, postures, wavelengths=wavelength(angles), speed=speed)
     np.testing.assert_allclose(found.share, [0.5, 0.5, 0])
     np.testing.assert_allclose(found.velocity[:2], [0.5, -0.25], atol=1e-3)
     np.testing.assert_allclose(found.bend[:2], [3, -1], atol=0.02)

@@ -145,13 +145,13 @@ def test_no_sequence_reaches_over_a_gap(study):
 
 
 def test_macrostates_are_the_two_sides_of_the_cut(study):
-    share = [study.chain.stationary[study.macrostate_of[study.chain.states] == k].sum() for k in (0, 1)]
+    share = [study.chain.stationary[study.tree.states_at(2)[study.chain.states] == k].sum() for k in (0, 1)]
     assert share[0] >= share[1]
     assert sum(share) == pytest.approx(1)
-    labelled = study.macrostates.labels >= 0
+    labelled = study.states().labels >= 0
     np.testing.assert_array_equal(labelled, np.isin(study.symbols.labels, study.chain.states))
     np.testing.assert_array_equal(
-        study.macrostates.labels[labelled], study.macrostate_of[study.symbols.labels[labelled]]
+        study.states().labels[labelled], study.tree.states_at(2)[study.symbols.labels[labelled]]
     )
 
 
@@ -243,7 +243,7 @@ def large() -> tuple[Study, object]:
 @pytest.mark.slow
 def test_runs_and_pirouettes_are_found(large):
     study, truth = large
-    labels = study.macrostates.labels
+    labels = study.states().labels
     seen = labels >= 0
     found, hidden = labels[seen] == 1, truth.is_pirouette[seen]
     sensitivity, specificity = found[hidden].mean(), (~found[~hidden]).mean()

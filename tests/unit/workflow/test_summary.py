@@ -11,7 +11,8 @@ from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
 from ethomarkov.posture import find_events, phase_velocity
 from ethomarkov.recording import Recording, Track
 from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.summary import macrostate_names, summarize
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.summary import summarize
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +65,8 @@ def test_slowest_relaxation_is_a_mean_over_animals(figures, study):
 
 
 def test_macrostates(figures, study):
-    labels = study.macrostates.labels
-    state, duration = dwell_times(study.macrostates, 0.75)
+    labels = study.states().labels
+    state, duration = dwell_times(study.states(), 0.75)
     for k, found in enumerate(figures["macrostates"]["states"]):
         assert found["share_of_time"] == pytest.approx((labels[labels >= 0] == k).mean())
         assert found["mean_dwell_s"]["estimate"] == pytest.approx(duration[state == k].mean())
@@ -74,8 +75,8 @@ def test_macrostates(figures, study):
 
 
 def test_the_run_is_the_state_that_goes_forward(study):
-    names, omega = macrostate_names(study), phase_velocity(study.postures)
-    mean = {name: np.nanmean(omega[study.macrostates.labels == k]) for k, name in enumerate(names)}
+    names, omega = state_names(study, 2), phase_velocity(study.postures)
+    mean = {name: np.nanmean(omega[study.states().labels == k]) for k, name in enumerate(names)}
     assert set(mean) == {"run", "pirouette"}
     assert mean["run"] > mean["pirouette"]
 

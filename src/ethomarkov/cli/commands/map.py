@@ -27,7 +27,8 @@ from ethomarkov.posture import phase_velocity
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import SequenceMap, map_sequences
 from ethomarkov.workflow import Study
-from ethomarkov.workflow.summary import macrostate_names
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.study import MACRO
 
 DEFAULT = RunningOptions()
 N_MODES = 4
@@ -90,7 +91,7 @@ def _draw_chain(study: Study, found: SequenceMap) -> Figure:
         figure = new_figure(11, 7)
         grid = figure.add_gridspec(2, 6, height_ratios=[1.5, 1])
         draw_chain_on_map(figure.add_subplot(grid[0, :3]), found, frame_chain)
-        draw_map_states(figure.add_subplot(grid[0, 3:]), found, study.macrostates.labels, macrostate_names(study))
+        draw_map_states(figure.add_subplot(grid[0, 3:]), found, study.states().labels, state_names(study, MACRO))
         draw_successors(figure.add_subplot(grid[1, :2]), chains, study.chain)
         draw_visits(figure.add_subplot(grid[1, 2:4]), study.symbols.visits())
         draw_probabilities(figure.add_subplot(grid[1, 4:]), chains, study.chain)

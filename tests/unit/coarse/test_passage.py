@@ -1,0 +1,210 @@
+"""Passages against closed forms, deeptime and simulation; chains of groups against their microstates."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
+from ethomarkov.coarse.passage import (
+    chapman_kolmogorov,
+    committor,
+    hitting_times,
+    lump,
+    mean_first_passage,
+    two_state_times,
+)
+from ethomarkov.exceptions import ConnectivityError, InputFormatError, SamplingError
+from ethomarkov.markov import MarkovChain
+from ethomarkov.simulation.symbols import simulate_symbols
+from ethomarkov.states import Symbols
+from ethomarkov.synthetic import hopping_chain
+
+
+def chain_of(matrix, lag=1.0):
+    return MarkovChain.from_counts(sparse.csr_array(np.asarray(matrix, dtype=float)), lag)
+
+
+@pytest.fixture(scope="module")
+def chain():
+    """Sixty states, two of them not connected, that do not obey detailed balance; lag of a quarter second."""
+    rng = np.random.default_rng(0)
+    counts = rng.random((62, 62)) ** 8
+    counts[:, [5, 40]] = 0
+    return chain_of(counts, 0.25)
+
+
+@pytest.fixture(scope="module")
+def group():
+    return np.random.default_rng(1).integers(-1, 3, 62)
+
+
+def test_two_states_in_closed_form():
+    chain = chain_of([[0.9, 0.1], [0.25, 0.75]], 0.5)
+    np.testing.assert_allclose(mean_first_passage(chain, np.arange(2)), [[0, 5.0], [2.0, 0]])
+    np.testing.assert_allclose(lump(chain, np.arange(2)).transition.toarray(), chain.transition.toarray())
+
+
+def test_gambler_between_two_ends():
+    """A fair walk on 0 … n meets n first with probability i / n, and either end in i (n − i) steps."""
+    n = 10
+    step = np.eye(n + 1, k=1) + np.eye(n + 1, k=-1)
+    chain = chain_of(step)
+    ends = np.full(n + 1, -1)
+    ends[0], ends[n] = 0, 1
+    i = np.arange(n + 1)
+    np.testing.assert_allclose(committor(chain, ends, 0, 1), i / n, atol=1e-12)
+    np.testing.assert_allclose(committor(chain, ends, 0, 1, backward=True), 1 - i / n, atol=1e-12)
+    either = np.where(ends >= 0, 0, -1)
+    np.testing.assert_allclose(hitting_times(chain, either, 0), i * (n - i), atol=1e-9)
+
+
+def test_a_cycle_is_asked_backwards():
+    """On a one-way cycle, the state after the source comes from it with certainty, and goes to the target."""
+    chain = chain_of(np.roll(np.eye(4), 1, axis=1) + 1e-9)
+    group = np.array([0, -1, 1, -1])
+    np.testing.assert_allclose(committor(chain, group, 0, 1), [0, 1, 1, 0], atol=1e-6)
+    np.testing.assert_allclose(committor(chain, group, 0, 1, backward=True), [1, 1, 0, 0], atol=1e-6)
+
+
+def test_three_states_lump_to_sums():
+    P = np.array([[0.8, 0.15, 0.05], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]])
+    chain = chain_of(P, 2.0)
+    coarse = lump(chain, np.array([0, 0, 1]))
+    pi = chain.stationary
+    leave = (pi[0] * 0.05 + pi[1] * 0.1) / (pi[0] + pi[1])
+    np.testing.assert_allclose(coarse.transition.toarray(), [[1 - leave, leave], [0.4, 0.6]])
+    np.testing.assert_allclose(coarse.stationary, [pi[0] + pi[1], pi[2]])
+    assert coarse.lag == 2.0
+
+
+def test_lumps_are_sums_of_flux(chain, group):
+    coarse = lump(chain, group)
+    flux = np.zeros((63, 63))
+    flux[np.ix_(chain.states, chain.states)] = chain.stationary[:, None] * chain.transition.toarray()
+    expected = np.array(
+        [[flux[np.flatnonzero(group == a)][:, np.flatnonzero(group == b)].sum() for b in range(3)] for a in range(3)]
+    )
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(coarse.transition.toarray(), expected)
+
+
+def test_passages_and_committors_as_deeptime(chain, group):
+    msm = pytest.importorskip("deeptime.markov.msm")
+    model = msm.MarkovStateModel(chain.transition.toarray(), stationary_distribution=chain.stationary)
+    rows = [np.flatnonzero(group[chain.states] == k).tolist() for k in range(3)]
+    passage = mean_first_passage(chain, group)
+    for a in range(3):
+        assert passage[a, a] == 0
+        for b in {0, 1, 2} - {a}:
+            assert passage[a, b] == pytest.approx(model.mfpt(rows[a], rows[b]) * chain.lag)
+            forward, backward = committor(chain, group, a, b), committor(chain, group, a, b, backward=True)
+            np.testing.assert_allclose(forward[chain.states], model.committor_forward(rows[a], rows[b]), atol=1e-10)
+            np.testing.assert_allclose(backward[chain.states], model.committor_backward(rows[a], rows[b]), atol=1e-10)
+            assert np.isnan(forward[[5, 40]]).all()
+
+
+def test_passages_by_brute_force():
+    P = np.array([[0.7, 0.2, 0.1, 0.0], [0.3, 0.5, 0.1, 0.1], [0.0, 0.2, 0.6, 0.2], [0.1, 0.0, 0.3, 0.6]])
+    chain = chain_of(P, 0.5)
+    group = np.array([0, 0, -1, 1])
+    walks = simulate_symbols(chain, 100.0, n_walks=6000, rng=0).labels.reshape(6000, -1)
+    # A stationary start that lies in group 0 is the stationary law within it.
+    met = (walks[walks[:, 0] <= 1] == 3).argmax(axis=1) * 0.5
+    expected = mean_first_passage(chain, group)[0, 1]
+    assert abs(met.mean() - expected) < 3.5 * met.std() / np.sqrt(met.size)
+
+
+def test_groups_that_are_not_there(chain, group):
+    missing = np.where(group == 1, 2, group)
+    passage = mean_first_passage(chain, missing)
+    assert np.isnan(passage[1]).all()
+    assert np.isnan(passage[:, 1]).all()
+    assert np.isfinite(passage[[0, 2]][:, [0, 2]]).all()
+    with pytest.raises(ConnectivityError, match="Group 1"):
+        hitting_times(chain, missing, 1)
+    with pytest.raises(InputFormatError, match="two different"):
+        committor(chain, group, 1, 1)
+    with pytest.raises(InputFormatError, match="62 microstates"):
+        lump(chain, group[:-1])
+
+
+MARKOV = np.array([[0.96, 0.04], [0.1, 0.9]])
+# Lumping the first two states hides whether the slow or the fast one is visited.
+HIDDEN = np.array([[0.99, 0.0, 0.01], [0.0, 0.7, 0.3], [0.1, 0.3, 0.6]])
+
+
+def test_the_time_of_two_states_is_the_same_at_all_lags():
+    walk = hopping_chain(MARKOV, 3000, n_walks=12, rate=4.0, rng=0)
+    found = two_state_times(walk, np.arange(2), np.array([0.25, 0.5, 1.0, 2.0]), n_resamples=200)
+    true = -0.25 / np.log(1 - 0.04 - 0.1)
+    assert found.times.shape == (4, 1)
+    assert found.by_unit.shape == (12, 4, 1)
+    assert found.over == "animals"
+    assert ((found.low[:, 0] < true) & (true < found.high[:, 0])).all()
+    own = MarkovChain.from_symbols(walk.of(3), 0.5).transition.toarray()
+    assert found.by_unit[3, 1, 0] == pytest.approx(-0.5 / np.log(np.trace(own) - 1))
+
+
+def test_the_time_of_a_hidden_chain_grows_with_the_lag():
+    walk = hopping_chain(HIDDEN, 4000, n_walks=8, rng=1)
+    found = two_state_times(walk, np.array([0, 0, 1]), np.array([1.0, 10.0]), n_resamples=100)
+    assert found.low[1, 0] > 2 * found.high[0, 0]
+
+
+def test_three_groups_have_two_times():
+    walk = hopping_chain(HIDDEN, 4000, n_walks=4, rng=1)
+    found = two_state_times(walk, np.arange(3), np.array([1.0]), n_resamples=20)
+    P = MarkovChain.from_symbols(walk, 1.0).transition.toarray()
+    expected = -1 / np.log(np.sort(np.linalg.eigvals(P).real)[::-1][1:])
+    np.testing.assert_allclose(found.times[0], expected)
+
+
+def test_the_test_of_chapman_and_kolmogorov_holds_on_a_chain():
+    walk = hopping_chain(MARKOV, 2000, n_walks=12, rate=2.0, rng=2)
+    found = chapman_kolmogorov(walk, np.arange(2), 0.5, n_steps=5, n_resamples=100)
+    assert found.over == "animals"
+    np.testing.assert_allclose(found.lags, [0.5, 1.0, 1.5, 2.0, 2.5])
+    np.testing.assert_allclose(found.observed[2], MarkovChain.from_symbols(walk, 1.5).transition.toarray())
+    np.testing.assert_allclose(found.coarse[4], np.linalg.matrix_power(found.observed[0], 5))
+    np.testing.assert_allclose(found.micro, found.coarse)  # each microstate is a group
+    assert not found.fails("coarse").any()
+    assert ((found.observed_low <= found.observed) & (found.observed <= found.observed_high)).all()
+
+
+def test_it_fails_on_groups_that_hide_states_where_the_microstates_do_not():
+    walk = hopping_chain(HIDDEN, 3000, n_walks=10, rng=3)
+    found = chapman_kolmogorov(walk, np.array([0, 0, 1]), 1.0, n_steps=4, n_resamples=100)
+    assert found.fails("coarse")[1:].all()
+    assert not found.fails("micro").any()
+    assert not found.fails("coarse")[0].any()
+    exact = chain_of(HIDDEN)
+    later = np.linalg.matrix_power(HIDDEN, 4)
+    pi = exact.stationary
+    np.testing.assert_allclose(found.micro[3, 0, 1], pi[:2] @ later[:2, 2] / pi[:2].sum(), atol=0.02)
+
+
+def test_one_animal_is_resampled_in_blocks():
+    walk = hopping_chain(MARKOV, 20_000, rng=4)
+    found = chapman_kolmogorov(walk, np.arange(2), 1.0, n_steps=2, n_resamples=100)
+    assert found.over == "blocks"
+    true = np.linalg.matrix_power(MARKOV, 2)
+    assert ((found.observed_low[1] < true) & (true < found.observed_high[1])).all()
+    times = two_state_times(walk, np.arange(2), np.array([1.0]), n_resamples=20)
+    assert times.over == "blocks"
+    assert times.by_unit.shape[0] == 20
+
+
+def test_gaps_and_animals_are_never_bridged():
+    """State 0 and state 1 never meet within a run; states of no group lie between pairs, but no gap does."""
+    labels = np.array([0, 0, 0, -1, 1, 1, 1, 0, 0, 2, 0], dtype=np.int32)
+    symbols = Symbols(
+        labels=labels,
+        n_states=3,
+        segments=Segments.from_valid(labels >= 0, np.array([0, 7, 11])),
+        sampling=Sampling(1.0),
+    )
+    found = chapman_kolmogorov(symbols, np.array([0, 1, -1]), 1.0, n_steps=2, n_resamples=0)
+    np.testing.assert_array_equal(found.observed, [np.eye(2), np.eye(2)])
+    with pytest.raises(SamplingError, match="lag=4 s"):
+        two_state_times(symbols, np.array([0, 1, -1]), np.array([4.0]))
