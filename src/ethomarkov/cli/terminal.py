@@ -90,6 +90,11 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
             state["name"],
             (f"{100 * state['share_of_time']:.1f} % of the time, stays of {_interval(state['mean_dwell_s'], ' s')}"),
         )
+    yield from _hopping_rows(summary["macrostates"])
+    behaviours = summary["behaviours"]
+    if behaviours["level"] > 2:
+        states = ", ".join(f"{state['name']} {100 * state['share_of_time']:.0f} %" for state in behaviours["states"])
+        yield f"{behaviours['level']} states", states
     for kind, found in (summary["events_per_minute"] or {}).items():
         yield f"{kind}s per min", f"data {_interval(found['data'])}; simulation {_interval(found['simulation'])}"
     simulation = summary["simulation"]
@@ -99,6 +104,13 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
         yield "speed (lengths/s)", f"{shown}simulation {_interval(simulation['speed_body_lengths_per_s'])}"
     for warning in summary["warnings"]:
         yield "[yellow]note[/]", warning
+
+
+def _hopping_rows(macrostates: Figures) -> Iterator[tuple[str, str]]:
+    """Rates between the two macrostates."""
+    names, hopping = [state["name"] for state in macrostates["states"]], macrostates["hopping"]
+    for (before, after), rate in zip((names, names[::-1]), hopping["rates_per_s"], strict=True):
+        yield f"{before} → {after}", f"{_interval(rate, ' per s')}, at a lag of {hopping['lag_s']:.3g} s"
 
 
 def _interval(found: dict[str, Any], unit: str = "") -> str:

@@ -71,6 +71,20 @@ class Cut:
 def coherence_along(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, FloatArray]:
     """Measure how well each threshold on `phi` keeps probability on either side.
 
+    Returns
+    -------
+    thresholds
+        The smallest `phi` of the upper set, for every cut.
+    coherence
+        The smaller χ of the two sets.
+    """
+    thresholds, sets = coherence_of_sets(phi, chain)
+    return thresholds, sets.min(axis=0)
+
+
+def coherence_of_sets(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, FloatArray]:
+    """Measure the coherence of the lower and of the upper set for every threshold on `phi`.
+
     Sorting the states by `phi` turns every candidate set into a prefix, so that all cuts follow from cumulative sums
     over the flux instead of one submatrix each.
 
@@ -79,7 +93,7 @@ def coherence_along(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, Fl
     thresholds
         The smallest `phi` of the upper set, for every cut.
     coherence
-        The smaller χ of the two sets.
+        χ of the lower (first row) and of the upper set.
 
     Notes
     -----
@@ -97,8 +111,8 @@ def coherence_along(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, Fl
     below, above = np.cumsum(ordered)[:-1], np.cumsum(ordered[::-1])[::-1][1:]
     ascending = phi[order]
     distinct = ascending[1:] > ascending[:-1]
-    coherence = np.minimum(stays_below / below, stays_above / above)
-    return ascending[1:][distinct], coherence[distinct]
+    coherence = np.stack([stays_below / below, stays_above / above])
+    return ascending[1:][distinct], coherence[:, distinct]
 
 
 def best_cut(chain: MarkovChain, min_measure: float = 0.02, rule: Rule = "best") -> Cut:

@@ -282,6 +282,17 @@ def leaving_rate(
     return percentile_interval(estimate, np.array(draws), over, n_units)
 
 
+def mean_stay(dwells: Dwells, state: int) -> Interval:
+    """Estimate the mean stay in a state in seconds, one over the rate of leaving it, with its interval.
+
+    Animals are resampled, or the stays where there is one animal. NaN where the state was never left.
+    """
+    over: Over = "animals" if np.unique(dwells.of(state).individual).size > 1 else "events"
+    rate = leaving_rate(dwells, state, over=over)
+    estimate, low, high = (1 / x if x > 0 else np.nan for x in (rate.estimate, rate.high, rate.low))
+    return Interval(estimate=estimate, low=low, high=high, level=rate.level, over=over, n=rate.n)
+
+
 def animal_rates(dwells: Dwells, *, convention: Convention = "censored") -> FloatArray:
     """Estimate the rate of leaving every state in every animal, ``(animals, states)`` per second.
 
@@ -415,3 +426,14 @@ def _jump_law(counts: IntArray, step: float) -> FloatArray:
         return np.full(len(counts), np.nan)
     law[chain.states] = chain.stationary
     return law
+
+
+def time_budget(symbols: Symbols) -> FloatArray:
+    """Share of each animal's time in every state; NaN for animals without any."""
+    segments = symbols.segments
+    known = segments.valid
+    cell = segments.row_individual[known] * symbols.n_states + symbols.labels[known]
+    frames = np.bincount(cell, minlength=segments.n_individuals * symbols.n_states)
+    frames = frames.reshape(segments.n_individuals, symbols.n_states).astype(float)
+    total = frames.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(frames, total, out=np.full(frames.shape, np.nan), where=total > 0))

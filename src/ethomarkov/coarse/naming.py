@@ -244,7 +244,8 @@ def _name_fast(traits: StateTraits, fast: Sequence[int]) -> dict[int, str]:
 
 def _wave_width(traits: StateTraits, states: Sequence[int]) -> FloatArray | None:
     """Find the wavelength, or failing that the way made per wave, which is longer if the wave is."""
-    stride = traits.speed / np.where(traits.velocity > 0, traits.velocity, np.nan)
+    with np.errstate(over="ignore"):  # a wave that hardly moves has an endless stride
+        stride = traits.speed / np.where(traits.velocity > 0, traits.velocity, np.nan)
     return next((width for width in (traits.wavelength, stride) if np.isfinite(width[list(states)]).all()), None)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import logm
+from scipy.linalg import expm, logm
 from scipy.sparse.linalg import splu
 
 from ethomarkov._core.random import Rng
@@ -90,6 +90,9 @@ class Rates:
         The same of each animal (or block) alone.
     lag
         At which transitions were counted, in seconds.
+    misfit
+        Largest difference between P_c(τ) and exp(R τ): zero for two groups, and large where no process in continuous
+        time has these transitions, as for groups that follow each other in a cycle.
     over
         What was resampled.
     """
@@ -99,6 +102,7 @@ class Rates:
     high: FloatArray = array_field("from_state", "to_state", unit="1/s")
     by_unit: FloatArray = array_field("unit", "from_state", "to_state", unit="1/s")
     lag: float
+    misfit: float
     over: str
 
     def __post_init__(self) -> None:
@@ -309,19 +313,21 @@ def hopping_rates(symbols: Symbols, group: IntArray, lag: float, *, n_resamples:
     Notes
     -----
     P_c(τ) = exp(R τ). For two groups R follows from 1 − λ in closed form; for more it is the principal logarithm, and
-    small negative rates, which sampling noise can cause, are set to zero.
+    negative rates, which sampling noise or a cycle can cause, are set to zero; `Rates.misfit` says what that costs.
     """
     unit, n_units, over = resampled_units(symbols)
     n_groups = _check_group(group, symbols.n_states)
     counts = _unit_counts(symbols, group, lag, unit, n_units)
     draws = [_generator(np.tensordot(drawn, counts, 1), lag) for drawn in draw_units(n_units, n_resamples, rng)]
     low, high = _limits(draws, (n_groups, n_groups))
+    rates = _generator(counts.sum(axis=0), lag)
     return Rates(
-        rates=_generator(counts.sum(axis=0), lag),
+        rates=rates,
         low=low,
         high=high,
         by_unit=np.array([_generator(part, lag) for part in counts]),
         lag=float(lag),
+        misfit=float(np.abs(expm(rates * lag) - _normalise(counts.sum(axis=0))).max()),
         over=over,
     )
 
@@ -332,13 +338,20 @@ def _generator(counts: FloatArray, lag: float) -> FloatArray:
     nothing = np.full(P.shape, np.nan)
     if np.isnan(P).any() or np.linalg.eigvals(P).real.min() <= 0:
         return nothing
-    R = logm(P) / lag
+    R = (_two_state_log(P) if len(P) == 2 else logm(P)) / lag
     if np.abs(np.imag(R)).max() > ROUNDING:
         return nothing
     rates: FloatArray = np.maximum(np.real(R), 0.0)
     np.fill_diagonal(rates, 0.0)
     np.fill_diagonal(rates, -rates.sum(axis=1))
     return rates
+
+
+def _two_state_log(P: FloatArray) -> FloatArray:
+    """Take the logarithm of two states in closed form, which resampling would otherwise spend its time on."""
+    gone = float(P[0, 1] + P[1, 0])  # 1 − λ
+    scale = -np.log1p(-gone) / gone if gone > 0 else 1.0
+    return np.asarray((P - np.eye(2)) * scale)
 
 
 def chapman_kolmogorov(

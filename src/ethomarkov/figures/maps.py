@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from ethomarkov._core.random import generator
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.figures.style import DATA, MACROSTATES, MODES, figure_style, new_figure, plain_text
+from ethomarkov.figures.style import DATA, figure_style, new_figure, plain_text, state_colours
 from ethomarkov.markov import MarkovChain
 from ethomarkov.states.projection import SequenceMap
 
@@ -107,10 +107,10 @@ def draw_map_states(axes: Axes, sequence_map: SequenceMap, labels: IntArray, nam
         Of the states, for the legend.
     """
     shown = _shown_frames(sequence_map, np.asarray(labels) >= 0, "The states")
-    palette = MACROSTATES if len(names) <= len(MACROSTATES) else MODES
-    _dots(axes, sequence_map.frames[shown], c=[palette[state % len(palette)] for state in labels[shown]])
-    for state, name in enumerate(names):
-        axes.plot([], [], "o", color=palette[state % len(palette)], ms=5, label=plain_text(name))
+    colours = state_colours(len(names))
+    _dots(axes, sequence_map.frames[shown], c=[colours[state] for state in labels[shown]])
+    for colour, name in zip(colours, names, strict=True):
+        axes.plot([], [], "o", color=colour, ms=5, label=plain_text(name))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
     _name_axes(axes, sequence_map)
 

@@ -93,6 +93,8 @@ def _add_result(nodes: dict[str, xr.Dataset], where: str, result: object) -> Non
     nodes[where] = data
     for field in dataclasses.fields(result):  # type: ignore[arg-type]
         value = getattr(result, field.name)
+        if value is None:
+            continue
         if isinstance(value, np.ndarray):
             unit = {"units": field.metadata["unit"]} if field.metadata["unit"] else {}
             data[field.name] = xr.Variable(field.metadata["dims"], value, attrs=unit)
@@ -144,6 +146,8 @@ def _value(node: xr.DataTree, name: str, hint: object) -> object:
         if typing.get_origin(hint) is tuple:
             return tuple(_tuple_item(hint)(value) for value in values)
         return values
+    if name not in node.attrs and type(None) in typing.get_args(hint):
+        return None
     value = _plain(node.attrs[name])
     return bool(value) if hint is bool else value
 

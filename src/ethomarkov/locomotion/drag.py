@@ -100,8 +100,8 @@ class DragFit:
     curves: FloatArray = array_field("window", "grid")
     median: Interval
     median_by_individual: tuple[Interval, ...]
-    is_mirrored: BoolArray = array_field("individual")
-    mirror_losses: FloatArray = array_field("individual", "mirror")
+    is_mirrored: BoolArray = array_field("animal")
+    mirror_losses: FloatArray = array_field("animal", "mirror")
     search: DragSearch
 
     def __post_init__(self) -> None:

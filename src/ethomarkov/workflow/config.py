@@ -1,10 +1,13 @@
 """Settings of a study."""
 
-from typing import Annotated
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ethomarkov._core.sampling import Sampling
+from ethomarkov.exceptions import InputFormatError
 
 SEQUENCE_SECONDS = 11 / 16
 LAG_SECONDS = 0.75
@@ -37,8 +40,12 @@ class Settings(BaseModel):
         Simulated animals.
     simulated_minutes
         Duration of each.
+    unfolding
+        How simulated microstates become postures: "matched", or "paper" as published; see `unfold_postures`.
     drag_ratio
         Normal over tangential drag, α.
+    scheme
+        Of the path: "midpoint", or "paper" as published; see `propel`.
     scan
         Measure entropy rates over sequence lengths and numbers of microstates, to see whether K and N are well chosen.
     seed
@@ -57,14 +64,25 @@ class Settings(BaseModel):
     names: dict[str, str] = Field(default_factory=dict)
     n_walks: Annotated[int, Field(ge=1)] = 20
     simulated_minutes: Annotated[float, Field(gt=0)] = 10.0
+    unfolding: Literal["matched", "paper"] = "matched"
     drag_ratio: Annotated[float, Field(gt=0)] = 30.0
+    scheme: Literal["midpoint", "paper"] = "midpoint"
     scan: bool = True
     seed: Annotated[int, Field(ge=0)] = 0
 
     @classmethod
     def paper(cls) -> "Settings":
         """Give the published choices: eleven frames, 1000 microstates, 0.75 s, the slowest mode whatever its share."""
-        return cls(n_modes=5, n_delays=11, n_states=1000, lag=0.75, min_measure=0.0, drag_ratio=30.0)
+        return cls(
+            n_modes=5,
+            n_delays=11,
+            n_states=1000,
+            lag=0.75,
+            min_measure=0.0,
+            unfolding="paper",
+            drag_ratio=30.0,
+            scheme="paper",
+        )
 
     def sequence_frames(self, sampling: Sampling) -> int:
         """Frames per sequence: as set, or what 0.69 s holds."""
@@ -86,3 +104,13 @@ class CompleteSettings(Settings):
     n_delays: Annotated[int, Field(ge=1)]
     n_states: Annotated[int, Field(ge=2)]
     lag: Annotated[float, Field(gt=0)]
+
+
+def read_settings(file: Path) -> dict[str, Any]:
+    """Read settings from a TOML file; they are checked when a study begins."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputFormatError(f"{file}: cannot be read as a file of settings ({error}). Name a TOML file.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputFormatError(f"{file}: is not valid TOML: {error}. Correct it there.") from error

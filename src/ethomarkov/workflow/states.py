@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray
+from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.coarse.naming import StateTraits, measure_traits, name_states, rename
-from ethomarkov.coarse.tree import StateTree
+from ethomarkov.coarse.stability import compare_seeds
+from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.markov import MarkovChain
 from ethomarkov.posture import PostureBasis, wavelength
-from ethomarkov.states import Symbols
+from ethomarkov.states import DelayEmbedding, Partition, Symbols
 
 if TYPE_CHECKING:
     from ethomarkov.workflow.study import Study
 
+MACRO_LEVEL = 2
 WAVELENGTH_FRAMES = 30_000
 """Frames in which the wavelength is measured; medians of states need no more."""
 
@@ -81,13 +84,34 @@ def traits_at(study: "Study", level: int) -> StateTraits:
 
 def state_names(study: "Study", level: int) -> tuple[str, ...]:
     """Name the states of a level: by what the body does, or as the settings say."""
-    names = name_states(traits_at(study, level), is_worm=study.is_worm)
+    names = given_names(study, level)
     return rename(names, {old: new for old, new in study.settings.names.items() if old in names})
+
+
+def given_names(study: "Study", level: int) -> tuple[str, ...]:
+    """Name the states of a level by what the body does.
+
+    A state keeps its name from level to level: that of the finest level if it is never divided, otherwise that of the
+    level where it appears. Two states are always run and pirouette.
+    """
+    tree = study.tree
+    own = {at: dict(zip(tree.nodes_at(at), _named(study, at), strict=True)) for at in tree.levels}
+    if level <= MACRO_LEVEL:
+        return tuple(own[level].values())
+    names = [
+        own[max(tree.levels) if tree.divided[node] < 0 else int(tree.born[node])][node] for node in tree.nodes_at(level)
+    ]
+    # Names from different levels can meet; then those of the level itself are told apart.
+    return tuple(names) if len(set(names)) == len(names) else tuple(own[level].values())
+
+
+def _named(study: "Study", level: int) -> tuple[str, ...]:
+    return name_states(traits_at(study, level), is_worm=study.is_worm)
 
 
 def check_renames(study: "Study") -> None:
     """Refuse new names for states that exist at no level."""
-    named = (name_states(traits_at(study, level), is_worm=study.is_worm) for level in study.tree.levels)
+    named = (given_names(study, level) for level in study.tree.levels)
     known = set(itertools.chain.from_iterable(named))
     unknown = sorted(set(study.settings.names) - known)
     if unknown:
@@ -95,3 +119,35 @@ def check_renames(study: "Study") -> None:
             f"No state is named {', '.join(map(repr, unknown))}; there are {', '.join(map(repr, sorted(known)))}. "
             "Rename one of these."
         )
+
+
+def stability_over_seeds(
+    study: "Study", n_seeds: int, *, threads: int = 1, progress: Progress | None = None
+) -> FloatArray:
+    """Measure how well every node of the tree is found again with microstates from other seeds.
+
+    Parameters
+    ----------
+    study
+        Whose tree is looked at.
+    n_seeds
+        Further partitions of the same sequences.
+    threads, progress
+        Cores to use; called after every seed.
+
+    Returns
+    -------
+    overlap
+        One row per seed, one column per node; see `match_nodes`.
+    """
+    sequences = DelayEmbedding(study.settings.n_delays).transform(study.postures)
+    growth = GrowthRule(n_states=max(study.tree.levels), min_measure=study.settings.min_measure)
+    rows = []
+    for k in range(1, n_seeds + 1):
+        partition = Partition(study.settings.n_states, seed=study.settings.seed + k, threads=threads).fit(sequences)
+        symbols = partition.label(sequences)
+        other = grow_tree(MarkovChain.from_symbols(symbols, study.chain.lag), growth)
+        rows.append(compare_seeds(study.tree, study.symbols, [(other, symbols)])[0])
+        if progress is not None:
+            progress("other seeds", k, n_seeds)
+    return np.array(rows).reshape(n_seeds, study.tree.n_nodes)

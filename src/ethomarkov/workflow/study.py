@@ -2,7 +2,7 @@
 
 import dataclasses
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,14 +35,14 @@ from ethomarkov.recording import Recording
 from ethomarkov.simulation import simulate_symbols, unfold_postures
 from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
 from ethomarkov.workflow.config import CompleteSettings, Settings
-from ethomarkov.workflow.states import check_renames, has_body_wave, tree_traits
+from ethomarkov.workflow.states import MACRO_LEVEL, check_renames, has_body_wave, tree_traits
 
 STUDY_FILE = "study.nc"
 STUDY_SCHEMA = "ethomarkov-study/1"
 STAGES = (
     "postures", "scan", "sequences", "microstates", "chain", "timescales", "macrostates", "tree", "simulation", "paths",
 )  # fmt: skip
-MACRO = 2
+MACRO = MACRO_LEVEL
 LONGEST_LAG, N_MODES = 5.0, 10
 
 
@@ -265,7 +265,7 @@ def run_study(
     simulated = simulate_animals(chain, postures, symbols, chosen)
     report("paths")
     has_body = basis is not None and basis.features == "angle"
-    path = propel(basis.reconstruct(simulated), chosen.drag_ratio) if has_body and basis else None
+    path = _paths(simulated, basis, chosen, threads) if has_body else None
     report(None)
     study = Study(
         settings=chosen,
@@ -290,13 +290,64 @@ def run_study(
     return study
 
 
-def stable_tree(chain: MarkovChain, symbols: Symbols, settings: CompleteSettings, *, threads: int = 1) -> StateTree:
-    """Grow the tree of states and measure how well its nodes are found again."""
-    growth = GrowthRule(n_states=settings.n_behaviours, min_measure=settings.min_measure, seed=settings.seed)
-    tree = grow_tree(chain, growth)
+def stable_tree(
+    chain: MarkovChain,
+    symbols: Symbols,
+    settings: CompleteSettings,
+    *,
+    n_shuffles: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> StateTree:
+    """Grow the tree of states and measure how well its nodes are found again.
+
+    Parameters
+    ----------
+    chain, symbols, settings
+        Of the study.
+    n_shuffles
+        Divide a state only where its slow mode exceeds what so many shuffles reach.
+    threads, progress
+        See `map_tasks`.
+    """
+    growth = GrowthRule(
+        n_states=settings.n_behaviours,
+        min_measure=settings.min_measure,
+        seed=settings.seed,
+        n_shuffles=n_shuffles,
+    )
+    tree = grow_tree(chain, growth, symbols=symbols)
     if settings.n_resamples == 0:
         return tree
-    return resample_tree(tree, symbols, growth, n_resamples=settings.n_resamples, threads=threads)
+    n_resamples = settings.n_resamples
+    return resample_tree(tree, symbols, growth, n_resamples=n_resamples, threads=threads, progress=progress)
+
+
+def regrow_study(
+    study: Study,
+    changes: Mapping[str, Any],
+    *,
+    n_shuffles: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Study:
+    """Give a study a new tree of states, with names, and leave all else as it is.
+
+    Parameters
+    ----------
+    study
+        To begin with.
+    changes
+        Settings that concern the tree: `n_behaviours`, `min_measure`, `n_resamples`, `names`.
+    n_shuffles, threads, progress
+        See `stable_tree`.
+    """
+    settings = CompleteSettings.model_validate(study.settings.model_dump() | dict(changes))
+    tree = stable_tree(study.chain, study.symbols, settings, n_shuffles=n_shuffles, threads=threads, progress=progress)
+    traits = tree_traits(tree, study.symbols, study.postures, study.basis, study.measured.speed(study.postures))
+    grown = dataclasses.replace(study, settings=settings, tree=tree, traits=traits)
+    check_renames(grown)
+    return grown
 
 
 def project_postures(
@@ -319,7 +370,18 @@ def simulate_animals(chain: MarkovChain, postures: Series, symbols: Symbols, set
         n_walks=settings.n_walks,
         rng=generator(settings.seed, "walks"),
     )
-    return unfold_postures(walks, postures, symbols, settings.n_delays, rng=generator(settings.seed, "postures"))
+    return unfold_postures(
+        walks,
+        postures,
+        symbols,
+        settings.n_delays,
+        rng=generator(settings.seed, "postures"),
+        method=settings.unfolding,
+    )
+
+
+def _paths(simulated: Series, basis: PostureBasis | None, settings: CompleteSettings, threads: int) -> AnimalPath:
+    return propel(simulated, settings.drag_ratio, basis=basis, scheme=settings.scheme, threads=threads)
 
 
 def measured_paths(recording: Recording) -> Measured:

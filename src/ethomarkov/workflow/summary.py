@@ -11,19 +11,18 @@ from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
 from ethomarkov.coarse.kinetics import find_dwells
 from ethomarkov.coarse.naming import describe_states
-from ethomarkov.coarse.passage import hopping_rates, two_state_times
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
 from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_states
 from ethomarkov.markov.spectrum import relaxation_time, slow_times
 from ethomarkov.posture import find_events
 from ethomarkov.posture.events import EVENT_KINDS
+from ethomarkov.workflow.kinetics import steady_rates
 from ethomarkov.workflow.states import state_names, traits_at
 from ethomarkov.workflow.study import MACRO, Study
 
 Figures = dict[str, Any]
 
-HOPPING_SECONDS, N_HOPPING_LAGS, N_RESAMPLES = 8.0, 20, 300
 UNSTABLE = 0.5
 """Below this overlap a state is not found again; the usual limit for clusters."""
 
@@ -155,20 +154,12 @@ def _state_figures(study: Study, level: int) -> list[Figures]:
     ]
 
 
-def _hopping_figures(study: Study) -> Figures | None:
-    """Rates between the macrostates, at the lag from which their own chain is steady."""
-    group = study.tree.states_at(MACRO)
-    rate = study.symbols.sampling.rate
-    longest = min(HOPPING_SECONDS, study.symbols.segments.longest() / rate / 4)
-    frames = np.unique(np.geomspace(1, max(longest * rate, 1), N_HOPPING_LAGS).round().astype(int))
-    rng = generator(study.settings.seed, "hopping")
-    times = two_state_times(study.symbols, group, frames / rate, n_resamples=N_RESAMPLES, rng=rng)
-    lag, is_steady = times.steady_lag()
-    found = hopping_rates(study.symbols, group, lag, n_resamples=N_RESAMPLES, rng=rng)
-    row = int(np.abs(times.lags - lag).argmin())
-    n = len(found.by_unit)
+def _hopping_figures(study: Study) -> Figures:
+    """Rates between the macrostates, at the lag from which on their own chain is steady."""
+    times, found, is_steady = steady_rates(study, MACRO)
+    row, n = int(np.abs(times.lags - found.lag).argmin()), len(found.by_unit)
     return {
-        "lag_s": lag,
+        "lag_s": found.lag,
         "is_steady": is_steady,
         "relaxation_s": asdict(_limits(times.times[row, 0], times.low[row, 0], times.high[row, 0], times.over, n)),
         "rates_per_s": [

@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-import time
 
 import pytest
 
 from ethomarkov import __version__
+from ethomarkov.cli.app import COMMANDS
 
 HEAVY = ("numpy", "scipy", "sklearn", "xarray", "matplotlib", "numba", "pydantic", "h5py")
 
@@ -15,7 +15,7 @@ def test_help_lists_every_command(cli):
     code, out, err = cli("--help")
     assert code == 0
     assert err == ""
-    for command in ("demo", "run", "scan", "timescales", "map", "apply", "summary", "inspect", "convert"):
+    for command in COMMANDS:
         assert command in out
 
 
@@ -31,9 +31,7 @@ def test_version(cli):
     assert out.strip() == __version__
 
 
-@pytest.mark.parametrize(
-    "command", ["demo", "run", "scan", "timescales", "map", "apply", "summary", "inspect", "convert"]
-)
+@pytest.mark.parametrize("command", list(COMMANDS))
 def test_help_of_a_command(cli, command):
     code, out, err = cli(command, "--help")
     assert code == 0
@@ -58,11 +56,9 @@ def test_help_needs_no_scientific_package():
         "    assert not stop.code, stop.code\n"
         f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])\n"
     )
-    begin = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert "Usage" in done.stdout
     assert done.stdout.splitlines()[-1] == "LOADED []"
-    assert time.perf_counter() - begin < 10  # 0.35 s when measured alone; 6 s once scikit-learn is loaded
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.signal import find_peaks
 
 from ethomarkov.coarse import best_cut
-from ethomarkov.coarse.coherence import coherence_along
+from ethomarkov.coarse.coherence import FLAT, coherence_along, cut_along
 from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov import MarkovChain
 
@@ -129,3 +130,112 @@ class TestBestCut:
     def test_one_state(self):
         with pytest.raises(ConnectivityError, match="one state"):
             best_cut(chain_of([[1.0]]))
+
+
+def published_search(chain, phi):
+    """The published loop (method 6.2), one submatrix per candidate: threshold, coherence and labels, or None."""
+    candidates = np.sort(phi)[1:-1]
+    coherence = np.array([min(stays(chain, phi <= c), stays(chain, phi > c)) for c in candidates])
+    peaks, _ = find_peaks(coherence, height=0.5)
+    if peaks.size == 0:
+        return None
+    best = peaks[np.argmax(coherence[peaks])]
+    return candidates[best], coherence[best], phi >= candidates[best]
+
+
+class TestPublishedRule:
+    def test_equals_the_published_loop(self):
+        found = missing = 0
+        for seed in range(60):
+            sizes, leave = (9, 7, 6), (0.1, 0.15 + 0.01 * seed, 0.3)
+            chain = chain_of(blocks(sizes, leave, seed) if seed % 2 else random_matrix(6, seed))
+            phi = best_cut(chain, min_measure=0.0).phi
+            expected = published_search(chain, phi)
+            if expected is None:
+                missing += 1
+                with pytest.raises(ConnectivityError, match="no interior peak"):
+                    best_cut(chain, min_measure=0.0, rule="paper")
+                continue
+            found += 1
+            cut = best_cut(chain, min_measure=0.0, rule="paper")
+            assert cut.threshold == expected[0]
+            assert cut.coherence == pytest.approx(expected[1], abs=1e-12)
+            np.testing.assert_array_equal(cut.upper == 1, expected[2])
+        assert found >= 20
+        assert missing >= 5
+
+    def test_one_state_lies_between_the_sets_searched_and_the_sets_labelled(self):
+        chain = chain_of(blocks([30, 20], [0.02, 0.05]))
+        best, paper = best_cut(chain), best_cut(chain, rule="paper")
+        assert paper.coherence == best.coherence
+        moved = np.flatnonzero(paper.upper != best.upper)
+        assert moved.tolist() == [int(np.where(best.upper == 0, best.phi, -np.inf).argmax())]
+
+    def test_a_curve_without_a_peak(self):
+        """Coherence grows to the end: the last state alone stays put."""
+        chain = chain_of([[0.5, 0.5, 0, 0], [0.4, 0.2, 0.4, 0], [0, 0.45, 0.45, 0.1], [0, 0, 0.02, 0.98]])
+        phi = np.arange(4.0)
+        with pytest.raises(ConnectivityError, match='rule="best"'):
+            cut_along(chain, phi, 0.5, 2, "paper")
+        assert not cut_along(chain, phi, 0.5, 2).is_interior
+
+
+class TestTies:
+    # A walk on four states of equal time: leaving {0}, {0, 1} and {0, 1, 2} is equally hard.
+    EQUAL = ((0.95, 0.05, 0, 0), (0.05, 0.85, 0.1, 0), (0, 0.1, 0.85, 0.05), (0, 0, 0.05, 0.95))
+
+    def test_the_more_even_of_equal_cuts_is_taken(self):
+        chain = chain_of(self.EQUAL)
+        np.testing.assert_allclose(coherence_along(np.arange(4.0), chain)[1], 0.95, atol=1e-12)
+        cut = best_cut(chain)
+        assert cut.upper[0] == cut.upper[1] != cut.upper[2] == cut.upper[3]
+
+    def test_all_cuts_being_equal_none_is_decided(self):
+        cut = best_cut(chain_of(self.EQUAL))
+        assert (cut.flat_from, cut.flat_to) == (cut.thresholds[0], cut.thresholds[-1])
+        assert cut.undecided == pytest.approx(0.5)  # only the two ends never change sides
+        assert not cut.is_interior
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_mirror_images_are_cut_in_the_middle(self, seed):
+        """Two blocks, the second the mirror image of the first: so are the sets, and the curve."""
+        block = random_matrix(10, seed) * 0.96
+        matrix = np.block([[block, np.zeros((10, 10))], [np.zeros((10, 10)), block[::-1, ::-1]]])
+        matrix[:10, 10] += 0.04
+        matrix[10:, 9] += 0.04
+        cut = best_cut(chain_of(matrix))
+        np.testing.assert_array_equal(cut.upper, 1 - cut.upper[::-1])
+        np.testing.assert_allclose(cut.curve, cut.curve[::-1], atol=1e-9)
+        assert cut.is_interior
+
+
+class TestHowWellTheCutIsKnown:
+    @pytest.mark.parametrize("seed", range(8))
+    def test_flat_stretch_by_brute_force(self, seed):
+        """Walk from the best cut to either side while coherence holds; who changes sides on the way is undecided."""
+        chain = chain_of(blocks([12, 9], [0.1, 0.1 + 0.02 * seed], seed) + 0.002)
+        cut = best_cut(chain)
+        best = int(cut.curve.argmax())
+        near = [best]
+        while near[0] > 0 and cut.curve[near[0] - 1] >= cut.curve[best] - FLAT:
+            near.insert(0, near[0] - 1)
+        while near[-1] + 1 < cut.curve.size and cut.curve[near[-1] + 1] >= cut.curve[best] - FLAT:
+            near.append(near[-1] + 1)
+        sides = np.array([cut.phi >= cut.thresholds[k] for k in near])
+        changes = sides.any(axis=0) & ~sides.all(axis=0)
+        assert (cut.flat_from, cut.flat_to) == (cut.thresholds[near[0]], cut.thresholds[near[-1]])
+        assert cut.undecided == pytest.approx(chain.stationary[changes].sum(), abs=1e-12)
+        lower = cut.curve < cut.coherence - 1e-12
+        assert cut.is_interior == bool(lower[:best].any() and lower[best + 1 :].any())
+
+    def test_a_sharp_border_is_decided(self):
+        cut = best_cut(chain_of(blocks([30, 20], [0.02, 0.05])))
+        assert cut.undecided == 0
+        assert cut.flat_from == cut.flat_to == cut.threshold
+
+    def test_a_smooth_border_is_not(self):
+        """A walk on a line without any barrier: many cuts near the middle are as good."""
+        step = np.eye(41, k=1) + np.eye(41, k=-1) + 8 * np.eye(41)
+        cut = best_cut(chain_of(step))
+        assert cut.undecided > 0.1
+        assert cut.is_interior

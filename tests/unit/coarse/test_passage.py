@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.linalg import expm
 
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.coarse.passage import (
+    CoarseTimes,
     chapman_kolmogorov,
     committor,
     hitting_times,
+    hopping_rates,
     lump,
     mean_first_passage,
     two_state_times,
@@ -208,3 +211,130 @@ def test_gaps_and_animals_are_never_bridged():
     np.testing.assert_array_equal(found.observed, [np.eye(2), np.eye(2)])
     with pytest.raises(SamplingError, match="lag=4 s"):
         two_state_times(symbols, np.array([0, 1, -1]), np.array([4.0]))
+
+
+def two_rates(P, lag):
+    """Rates of the process in continuous time behind a two-state chain: Λ shared out as the jumps are."""
+    leave = np.array([P[0, 1], P[1, 0]])
+    return -np.log(1 - leave.sum()) / lag * leave / leave.sum()
+
+
+class TestHoppingRates:
+    def test_two_states_in_closed_form(self):
+        walk = hopping_chain(MARKOV, 2000, n_walks=5, rate=4.0, rng=0)
+        for lag in (0.25, 1.0):
+            found = hopping_rates(walk, np.arange(2), lag, n_resamples=20)
+            expected = two_rates(MarkovChain.from_symbols(walk, lag).transition.toarray(), lag)
+            np.testing.assert_allclose(found.rates, [[-expected[0], expected[0]], [expected[1], -expected[1]]])
+            assert (found.lag, found.over) == (lag, "animals")
+            own = two_rates(MarkovChain.from_symbols(walk.of(3), lag).transition.toarray(), lag)
+            np.testing.assert_allclose([found.by_unit[3, 0, 1], found.by_unit[3, 1, 0]], own)
+
+    def test_a_unit_that_never_hops_has_rate_zero(self):
+        labels = np.array([0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
+        parts = np.array([0, 3, 6, 13])
+        walk = Symbols(
+            labels=labels, n_states=2, segments=Segments.from_valid(labels >= 0, parts), sampling=Sampling(1.0)
+        )
+        found = hopping_rates(walk, np.arange(2), 1.0, n_resamples=0)
+        assert np.isnan(found.by_unit[:2]).all()  # the other state is not met: nothing is known of it
+        assert found.by_unit[2, 1, 0] == 0
+        assert found.by_unit[2, 0, 1] == pytest.approx(-np.log(3 / 4))
+        assert np.isnan(found.low).all()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("n_walks", [pytest.param(20, id="animals"), pytest.param(1, id="blocks")])
+    def test_intervals_cover_the_truth(self, n_walks):
+        """Percentiles of 20 units cover a little less than they promise: 0.89 to 0.93 instead of 0.95."""
+        P = np.array([[0.97, 0.03], [0.09, 0.91]])
+        true = two_rates(P, 1.0)
+        covered = []
+        for seed in range(150):
+            walk = hopping_chain(P, 12_000 // n_walks, n_walks=n_walks, rng=seed)
+            found = hopping_rates(walk, np.arange(2), 1.0, n_resamples=200, rng=seed)
+            low, high = (side[[0, 1], [1, 0]] for side in (found.low, found.high))
+            covered.append((low < true) & (true < high))
+        share = np.mean(covered)
+        assert 0.87 < share < 0.98
+
+    def test_three_states_are_recovered(self):
+        """Over eight studies the mean is right to what their spread allows; in each the rates explain the counts."""
+        true = np.array([[-0.3, 0.2, 0.1], [0.05, -0.15, 0.1], [0.3, 0.1, -0.4]])
+        walks = [hopping_chain(expm(true * 0.25), 4000, n_walks=6, rate=4.0, rng=seed) for seed in range(8)]
+        for lag in (0.25, 1.0):
+            found = np.array([hopping_rates(walk, np.arange(3), lag, n_resamples=0).rates for walk in walks])
+            error = found.std(axis=0, ddof=1) / np.sqrt(8)
+            assert error.max() < 0.01
+            assert (np.abs(found.mean(axis=0) - true) < 3.5 * error).all()
+            np.testing.assert_allclose(found.sum(axis=2), 0, atol=1e-12)
+            P = MarkovChain.from_symbols(walks[0], lag).transition.toarray()
+            np.testing.assert_allclose(expm(found[0] * lag), P, atol=1e-8)
+
+    def test_chains_without_a_logarithm(self):
+        """Two states that rather change than stay have λ < 0; no process in continuous time does so."""
+        walk = hopping_chain(np.array([[0.2, 0.8], [0.7, 0.3]]), 2000, n_walks=3, rng=0)
+        found = hopping_rates(walk, np.arange(2), 1.0, n_resamples=20)
+        for values in (found.rates, found.low, found.high, found.by_unit):
+            assert np.isnan(values).all()
+        even = hopping_rates(walk, np.arange(2), 2.0, n_resamples=20)  # λ² is positive
+        assert (even.rates[[0, 1], [1, 0]] > 0).all()
+
+    def test_flicker_is_not_counted_at_a_longer_lag(self):
+        hidden = hopping_chain(MARKOV, 4000, n_walks=10, rate=4.0, rng=5)
+        seen = flicker(hidden, 0.02)
+        true = two_rates(MARKOV, 0.25)
+        short, long = (hopping_rates(seen, np.arange(2), lag, n_resamples=200) for lag in (0.25, 1.5))
+        assert (short.low[[0, 1], [1, 0]] > true).all()
+        assert abs(long.rates[0, 1] / true[0] - 1) < abs(short.rates[0, 1] / true[0] - 1) / 2
+
+
+def flicker(symbols, share, seed=0):
+    """Change the label of single frames, each with the same probability."""
+    flips = np.random.default_rng(seed).random(symbols.labels.size) < share
+    labels = np.where(flips, 1 - symbols.labels, symbols.labels).astype(np.int32)
+    return Symbols(labels=labels, n_states=2, segments=symbols.segments, sampling=symbols.sampling)
+
+
+class TestSteadyLag:
+    LAGS = 0.25 * np.arange(1, 17)
+
+    @staticmethod
+    def times_of(lags, slowest):
+        slowest = np.asarray(slowest, dtype=float)[:, None]
+        return CoarseTimes(
+            lags=np.asarray(lags, dtype=float),
+            times=slowest,
+            low=slowest,
+            high=slowest,
+            by_unit=slowest[None],
+            over="animals",
+        )
+
+    def test_a_chain_is_steady_from_the_first_lag_on(self):
+        walk = hopping_chain(MARKOV, 6000, n_walks=12, rate=4.0, rng=0)
+        found = two_state_times(walk, np.arange(2), self.LAGS, n_resamples=0)
+        assert found.steady_lag() == (0.25, True)
+
+    def test_flicker_asks_for_a_longer_lag(self):
+        """A share ε of single wrong frames multiplies λ(τ) by a constant c: the time is −τ / (ln c − τ / t)."""
+        walk = flicker(hopping_chain(MARKOV, 6000, n_walks=12, rate=4.0, rng=0), 0.01)
+        found = two_state_times(walk, np.arange(2), self.LAGS, n_resamples=0)
+        lag, is_steady = found.steady_lag()
+        assert is_steady
+        slowest = found.times[:, 0]
+        doubles = [k for k in range(16) if 2 * k + 1 < 16]
+        ratio = np.array([slowest[2 * k + 1] / slowest[k] for k in doubles])
+        first = next(k for k in doubles if (np.abs(ratio[k:] - 1) < 0.1).all())
+        assert lag == self.LAGS[first] > 0.25
+
+    def test_a_time_that_grows_with_the_lag_is_never_steady(self):
+        assert self.times_of(self.LAGS, self.LAGS).steady_lag() == (2.0, False)
+        assert self.times_of(self.LAGS, np.full(16, np.nan)).steady_lag() == (2.0, False)
+        assert self.times_of([1.0, 1.5], [3.0, 3.0]).steady_lag() == (1.0, False)  # no lag is doubled
+
+    def test_by_hand(self):
+        """1 → 2 doubles, 2 → 4 grows by 9 %, 4 → 8 by 5 %."""
+        times = self.times_of([1, 2, 4, 8], [2.0, 4.0, 4.36, 4.58])
+        assert times.steady_lag() == (2.0, True)
+        assert times.steady_lag(tolerance=0.07) == (4.0, True)
+        assert times.steady_lag(tolerance=0.04) == (4.0, False)

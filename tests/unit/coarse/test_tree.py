@@ -200,10 +200,10 @@ class TestStability:
         np.testing.assert_array_equal(trees[0].stability, trees[1].stability)
 
     def test_one_animal_is_resampled_in_blocks(self, walked):
-        chain, _ = walked
-        symbols = simulate_symbols(chain, 8000, n_walks=1, rng=4)
-        growth = GrowthRule(n_states=4)
-        tree = resample_tree(grow_tree(chain, growth), symbols, growth, n_resamples=5)
+        symbols = simulate_symbols(walked[0], 20_000, n_walks=1, rng=4)
+        growth = GrowthRule(n_states=2)
+        tree = grow_tree(MarkovChain.from_symbols(symbols, 1.0), growth)
+        tree = resample_tree(tree, symbols, growth, n_resamples=5)
         assert 0.9 < tree.stability.min() <= 1.0
 
     def test_overlap_by_hand(self):

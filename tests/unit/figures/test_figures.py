@@ -13,13 +13,12 @@ from ethomarkov.coarse import best_cut
 from ethomarkov.figures.recording import draw_coverage, draw_recording, draw_traces
 from ethomarkov.figures.scan import draw_spectrum
 from ethomarkov.figures.simulation import autocorrelation, draw_autocorrelation, draw_paths
-from ethomarkov.figures.states import draw_coherence, draw_ethogram
-from ethomarkov.figures.style import DATA, MACROSTATES, MISSING, figure_style, new_figure
+from ethomarkov.figures.states import draw_coherence
+from ethomarkov.figures.style import DATA, MISSING, figure_style, new_figure
 from ethomarkov.locomotion import Path
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
 from ethomarkov.markov.noise_floor import NoiseFloor
 from ethomarkov.recording import Recording, Track
-from ethomarkov.states import Symbols
 
 
 @pytest.fixture
@@ -149,20 +148,6 @@ def test_coherence_is_drawn_against_the_share_of_time_below(axes):
     cross = next(line for line in axes.lines if line.get_marker() == "x")
     assert cross.get_ydata()[0] == cut.coherence
     assert cross.get_xdata()[0] == pytest.approx(chain.stationary[cut.upper == 0].sum())
-
-
-def test_the_ethogram_shows_every_frame_once(axes):
-    labels = np.array([0, 0, 1, 1, 1, -1, 0, 1, 0, 0], dtype=np.int32)
-    segments = Segments.from_valid(labels >= 0, np.array([0, 7, 10]), ("a", "b"))
-    symbols = Symbols(labels=labels, n_states=2, segments=segments, sampling=Sampling(1.0))
-    draw_ethogram(axes, symbols, ("run", "pirouette"))
-    found = {colour.lower(): [] for colour in MACROSTATES}
-    for one in axes.collections:
-        if len(one.get_paths()):
-            found[colour_of(one)] += bars_of(one)
-    np.testing.assert_allclose(sorted(found[MACROSTATES[0].lower()]), np.array([(0, 2), (1, 2), (6, 1)]) / 60)
-    np.testing.assert_allclose(sorted(found[MACROSTATES[1].lower()]), np.array([(0, 1), (2, 3)]) / 60)
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["run", "pirouette"]
 
 
 # --- simulation ------------------------------------------------------------------------------------------------------

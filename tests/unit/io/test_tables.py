@@ -1,5 +1,4 @@
 import csv
-import time
 
 import h5py
 import numpy as np
@@ -188,12 +187,10 @@ class TestCsv:
             read(path)
 
     @pytest.mark.slow
-    def test_a_long_table_takes_seconds(self, tmp_path):
+    def test_a_long_table_is_read(self, tmp_path):
         columns = {"individual": ["worm"] * 100_000, "time": np.arange(100_000) / 16, **posture_long(6)}
         write_text(tmp_path / "long.csv", table(columns))
-        start = time.perf_counter()
         assert len(read(tmp_path / "long.csv").values) == 100_000
-        assert time.perf_counter() - start < 4
 
 
 def posture_long(n_modes):

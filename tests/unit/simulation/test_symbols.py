@@ -1,7 +1,5 @@
 """Walks against the chain they walk on."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -208,19 +206,3 @@ def test_starts_that_do_not_fit_the_walks_are_refused(chain, start):
 
 def test_a_walk_of_one_step_is_its_start(chain):
     assert simulate_symbols(chain, 0.0, n_walks=2, start=4).labels.tolist() == [4, 4]
-
-
-@pytest.mark.slow
-def test_an_ensemble_takes_a_fraction_of_a_second():
-    """At least four times faster than numpy, both on one core."""
-    chain = many_states(1000, 150)
-    simulate_symbols(chain, 7.5)  # compiles
-
-    def seconds(work):
-        begin = time.perf_counter()
-        work()
-        return time.perf_counter() - begin
-
-    compiled = min(seconds(lambda: simulate_symbols(chain, 2100.0, n_walks=1000)) for _ in range(3))
-    searched = seconds(lambda: walk_by_search(chain, 2800, 1000, np.random.default_rng(0)))
-    assert searched > 4 * compiled

@@ -22,7 +22,7 @@ def figures(study):
 
 def test_sections(figures):
     wanted = {"data", "choices", "chain", "macrostates", "scan", "timescales", "events_per_minute", "simulation"}
-    wanted |= {"warnings"}
+    wanted |= {"behaviours", "warnings"}
     assert set(figures) == wanted
 
 

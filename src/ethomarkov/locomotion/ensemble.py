@@ -1,0 +1,157 @@
+"""Ensembles of crawling Markov animals, a few at a time."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.random import Rng
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.resistive import Scheme, propel
+from ethomarkov.locomotion.ring import confine
+from ethomarkov.posture import PostureBasis
+from ethomarkov.simulation.animal import MarkovAnimal
+from ethomarkov.simulation.postures import UnfoldMethod
+
+Measure = Callable[[Series, Path], FloatArray]
+"""Anything measured on one run, from its postures and its path; the same shape for all runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlRule:
+    """How simulated animals move.
+
+    Parameters
+    ----------
+    duration
+        Seconds of every run.
+    n_runs
+        How many.
+    drag_ratio, scheme
+        Of the path; see `propel`.
+    body_length, length_unit
+        Of the animal, in the unit of its path.
+    method
+        Of unfolding; see `unfold_postures`.
+    ring_radius
+        Keep paths inside a ring around their start, in the unit of the path; None for an endless plate.
+    runs_per_block
+        Runs that are held at once.
+    """
+
+    duration: float = 2100.0
+    n_runs: int = 1000
+    drag_ratio: float = 30.0
+    scheme: Scheme = "midpoint"
+    body_length: float = 1.0
+    length_unit: str = "body lengths"
+    method: UnfoldMethod = "matched"
+    ring_radius: float | None = None
+    runs_per_block: int = 16
+
+
+def crawl(
+    animal: MarkovAnimal, basis: PostureBasis, rule: CrawlRule, *, rng: Rng = 0, threads: int = 1
+) -> Iterator[tuple[Series, Path]]:
+    """Simulate postures and paths, a block of runs at a time.
+
+    Parameters
+    ----------
+    animal
+        What is simulated.
+    basis
+        Of tangent angles, which turn mode amplitudes into a body.
+    rule
+        How it moves.
+    rng, threads
+        Seed or generator, and cores; the runs do not depend on cores or blocks.
+    """
+    blocks = animal.behave(
+        rule.duration,
+        rule.n_runs,
+        method=rule.method,
+        walks_per_block=rule.runs_per_block,
+        rng=rng,
+        threads=threads,
+    )
+    for postures in blocks:
+        yield postures, move(postures, basis, rule, threads=threads)
+
+
+def move(postures: Series, basis: PostureBasis, rule: CrawlRule, *, threads: int = 1) -> Path:
+    """Compute the paths of postures."""
+    path = propel(
+        postures,
+        rule.drag_ratio,
+        rule.body_length,
+        rule.length_unit,
+        basis=basis,
+        scheme=rule.scheme,
+        threads=threads,
+    )
+    return path if rule.ring_radius is None else confine(path, rule.ring_radius)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What was measured on an ensemble, and a few of its runs.
+
+    Parameters
+    ----------
+    values
+        From the name of a measure to its values, one row per run.
+    postures, path
+        Of the first runs, kept as examples.
+    """
+
+    values: Mapping[str, FloatArray]
+    postures: Series
+    path: Path
+
+
+def gather(
+    runs: Iterable[tuple[Series, Path]],
+    measures: Mapping[str, Measure],
+    *,
+    threads: int = 1,
+    n_runs: int = 0,
+    progress: Progress | None = None,
+) -> Gathered:
+    """Measure every run of an ensemble, keeping no more than a block of runs at a time.
+
+    Parameters
+    ----------
+    runs
+        Blocks of runs, as from `crawl`. The first block is kept as examples.
+    measures
+        By name.
+    threads
+        Cores to use; the values do not depend on it.
+    n_runs, progress
+        Called after every block, with the number of runs that are to come in all.
+    """
+    found: dict[str, list[FloatArray]] = {name: [] for name in measures}
+    kept: tuple[Series, Path] | None = None
+    n_done = 0
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        for postures, path in runs:
+            kept = kept or (postures, path)
+            pieces = [(postures.of(i), path.of(i)) for i in range(postures.segments.n_individuals)]
+            for values in pool.map(lambda piece: _measure(piece[0], piece[1], measures), pieces):
+                for name, value in values.items():
+                    found[name].append(value)
+            n_done += len(pieces)
+            if progress is not None:
+                progress("runs", n_done, n_runs)
+    if kept is None:
+        raise InputFormatError("There is no run to measure; ask for at least one.")
+    values = {name: np.array(rows) for name, rows in found.items()}
+    return Gathered(values=values, postures=kept[0], path=kept[1])
+
+
+def _measure(postures: Series, path: Path, measures: Mapping[str, Measure]) -> dict[str, FloatArray]:
+    return {name: measure(postures, path) for name, measure in measures.items()}

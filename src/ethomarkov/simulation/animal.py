@@ -1,0 +1,129 @@
+"""A Markov animal: a chain to walk on, and recorded postures to unfold."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import BoolArray
+from ethomarkov.coarse.tree import restrict
+from ethomarkov.exceptions import ConnectivityError
+from ethomarkov.markov.chain import MarkovChain
+from ethomarkov.simulation.postures import Repertoire, UnfoldMethod, unfold_blocks
+from ethomarkov.simulation.symbols import simulate_symbols
+from ethomarkov.states.symbols import Symbols
+
+Start = Literal["first", "stationary"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkovAnimal:
+    """What is simulated: one animal, all of them, or an animal that never leaves a state.
+
+    Parameters
+    ----------
+    name
+        Of the animal or state.
+    chain
+        To walk on.
+    repertoire
+        Recorded sequences to unfold.
+    start
+        Microstate where walks begin; None draws it from the stationary law.
+    """
+
+    name: str
+    chain: MarkovChain
+    repertoire: Repertoire
+    start: int | None = None
+
+    @classmethod
+    def from_symbols(
+        cls, name: str, symbols: Symbols, postures: Series, n_delays: int, lag: float, *, start: Start = "first"
+    ) -> "MarkovAnimal":
+        """Learn an animal from its own symbols and postures.
+
+        Parameters
+        ----------
+        name
+            Of the animal.
+        symbols
+            Microstates of its sequences, as from `Symbols.of`; of all animals for their ensemble.
+        postures, n_delays
+            The recorded series and the frames per sequence.
+        lag
+            Seconds of a step.
+        start
+            "first" begins every walk in the first recorded state, as published; "stationary" anywhere.
+        """
+        chain = MarkovChain.from_symbols(symbols, lag)
+        repertoire = Repertoire.from_symbols(postures, symbols, n_delays, lag)
+        return cls(name=name, chain=chain, repertoire=repertoire, start=_start(chain, symbols, start))
+
+    def confined(self, name: str, members: BoolArray, symbols: Symbols, *, start: Start = "first") -> "MarkovAnimal":
+        """Give the animal that never leaves some of its microstates.
+
+        Parameters
+        ----------
+        name
+            Of the state.
+        members
+            One flag per microstate of the partition.
+        symbols
+            From which the animal was learned.
+        start
+            See `from_symbols`.
+        """
+        chain = restrict(self.chain, members)
+        return MarkovAnimal(name=name, chain=chain, repertoire=self.repertoire, start=_start(chain, symbols, start))
+
+    def walk(self, duration: float, n_walks: int, *, rng: Rng = 0, threads: int = 1) -> Symbols:
+        """Walk on the chain; see `simulate_symbols`."""
+        return simulate_symbols(self.chain, duration, n_walks=n_walks, start=self.start, rng=rng, threads=threads)
+
+    def behave(
+        self,
+        duration: float,
+        n_walks: int,
+        *,
+        method: UnfoldMethod = "matched",
+        walks_per_block: int = 16,
+        rng: Rng = 0,
+        threads: int = 1,
+    ) -> Iterator[Series]:
+        """Walk and unfold the postures, a few walks at a time.
+
+        Parameters
+        ----------
+        duration
+            Seconds of every walk.
+        n_walks
+            How many.
+        method
+            See `unfold_postures`.
+        walks_per_block
+            Walks in each series that is given.
+        rng, threads
+            Seed or generator, and cores; the postures do not depend on cores or blocks.
+        """
+        # One seed for both, whose streams are set apart: a run is the same whatever the number of runs.
+        seed = int(as_generator(rng).integers(2**63))
+        walks = self.walk(duration, n_walks, rng=seed, threads=threads)
+        return unfold_blocks(
+            walks, self.repertoire, walks_per_block=walks_per_block, rng=seed, method=method, threads=threads
+        )
+
+
+def _start(chain: MarkovChain, symbols: Symbols, start: Start) -> int | None:
+    if start == "stationary":
+        return None
+    labels = symbols.labels[symbols.segments.valid]
+    connected = np.flatnonzero(chain.state_index[labels] >= 0)
+    if connected.size == 0:
+        raise ConnectivityError(
+            "No recorded frame lies in a connected microstate of the chain; simulate from the symbols of the chain."
+        )
+    return int(labels[connected[0]])

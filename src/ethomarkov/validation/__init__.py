@@ -1,0 +1,1 @@
+"""Is the model right? Data against simulation."""

@@ -1,0 +1,219 @@
+"""How posture remembers itself: autocorrelation of data and of simulated runs."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft
+
+from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov.exceptions import InputFormatError
+
+N_RESAMPLES = 2000
+WEIGHTS_HELD = 1_000_000  # weights of resamples that are held at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Autocorrelation:
+    """Correlation of every component with itself against lag, one row per animal or simulated run.
+
+    Parameters
+    ----------
+    lags
+        Seconds, from zero on.
+    values
+        One at lag zero, or the covariance if not normalised. NaN where a lag has no pair, and for a component that
+        never changes.
+    n_pairs
+        Pairs of frames behind every value. They overlap: they are not independent observations.
+    individuals
+        Names of the animals or runs.
+    over
+        What they are, in words: "animals" or "runs".
+    """
+
+    lags: FloatArray = array_field("lag", unit="s")
+    values: FloatArray = array_field("unit", "component", "lag")
+    n_pairs: IntArray = array_field("unit", "lag")
+    individuals: tuple[str, ...]
+    over: str
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def mean_band(
+        self, level: float = 0.95, *, size: int | None = None, rng: Rng = 0
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Average over animals or runs, with a bootstrap interval; see `mean_band`."""
+        return mean_band(self.values, level, size=size, rng=rng)
+
+
+def autocorrelation(
+    series: Series, seconds: float = 10.0, *, normalise: bool = True, across_gaps: bool = False, over: str = "animals"
+) -> Autocorrelation:
+    """Correlate every component with itself, per animal, over all pairs of frames up to `seconds` apart.
+
+    Parameters
+    ----------
+    series
+        Rows in time.
+    seconds
+        Longest lag, a whole number of frames.
+    normalise
+        Divide by the variance, so that the values begin at one.
+    across_gaps
+        Also take pairs with a gap between them, as published. Not so by default: what happened in a gap is unknown
+        (the head may have been taken for the tail, or frames been lost uncounted), and nothing else here looks across.
+        Needed for simulations with a hole at every step ("paper-raw"), which have no long pair without.
+    over
+        What the individuals are: "animals" or "runs".
+
+    Notes
+    -----
+    C(τ) = ⟨δa(t) δa(t + τ)⟩ / ⟨δa²⟩ with δa = a − ⟨a⟩, Fig. 2(b). Mean and variance are those of all frames of the
+    animal. Every C(τ) is divided by its own number of pairs. Products of all lags come from one Fourier transform of
+    each gap-free run, with zeros behind it and in place of missing frames.
+    """
+    n_frames = series.sampling.frames(seconds, "seconds")
+    centred, variance = _centre(series)
+    shape = (series.segments.n_individuals, series.n_components, n_frames + 1)
+    total, n_pairs = np.zeros(shape), np.zeros((shape[0], shape[2]), dtype=np.int64)
+    for unit, rows in _stretches(series, across_gaps):
+        total[unit] += _lagged_products(centred[:, rows], n_frames)
+        n_pairs[unit] += _count_pairs(series, rows, n_frames, across_gaps)
+    scale = (variance[:, :, None] if normalise else 1.0) * n_pairs[:, None, :]
+    return Autocorrelation(
+        lags=np.arange(n_frames + 1) / series.sampling.rate,
+        values=np.divide(total, scale, out=np.full(shape, np.nan), where=scale > 0),
+        n_pairs=n_pairs,
+        individuals=series.segments.individuals,
+        over=over,
+    )
+
+
+def ensemble_autocorrelation(
+    runs: Iterable[Series], seconds: float = 10.0, *, normalise: bool = True, across_gaps: bool = False
+) -> Autocorrelation:
+    """Correlate simulated runs block after block, holding only one block at a time.
+
+    Parameters
+    ----------
+    runs
+        Best made on the fly, as by `MarkovAnimal.behave`; every individual of every series is a run.
+    seconds, normalise, across_gaps
+        See `autocorrelation`.
+    """
+    parts = [
+        autocorrelation(block, seconds, normalise=normalise, across_gaps=across_gaps, over="runs") for block in runs
+    ]
+    if not parts:
+        raise InputFormatError("There is no run to correlate. Give at least one.")
+    return Autocorrelation(
+        lags=parts[0].lags,
+        values=np.concatenate([part.values for part in parts]),
+        n_pairs=np.concatenate([part.n_pairs for part in parts]),
+        individuals=tuple(name for part in parts for name in part.individuals),
+        over="runs",
+    )
+
+
+def mean_band(
+    values: FloatArray, level: float = 0.95, *, size: int | None = None, rng: Rng = 0
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Average the first axis of an array, with the pointwise limits of a bootstrap over it.
+
+    Parameters
+    ----------
+    values
+        One entry per animal or run along the first axis; NaN is left out.
+    level
+        Coverage.
+    size
+        Animals or runs drawn for every resample, as many as there are by default. The number of recorded animals gives
+        the band in which the mean of as many simulated ones would lie, as published for simulations.
+    rng
+        Seed or generator.
+
+    Returns
+    -------
+    mean, low, high
+        Without the first axis; the limits are NaN for a single row.
+    """
+    table = np.asarray(values, dtype=float).reshape(len(values), -1)
+    limits = np.full((3, table.shape[1]), np.nan)
+    limits[0] = weighted_means(table, np.ones((1, len(table))))[0]
+    enough = np.isfinite(table).sum(axis=0) > 1
+    if enough.any():
+        draws = resample_weights(len(table), size, rng)
+        means = np.concatenate([weighted_means(table[:, enough], weights) for weights in draws])
+        limits[1:, enough] = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    mean, low, high = limits.reshape(3, *np.shape(values)[1:])
+    return mean, low, high
+
+
+def resample_weights(n_units: int, size: int | None = None, rng: Rng = 0) -> Iterator[FloatArray]:
+    """Draw how often each unit occurs in each of 2000 bootstrap resamples, a few resamples at a time."""
+    random, even = as_generator(rng), np.full(n_units, 1 / n_units)
+    at_once = max(1, WEIGHTS_HELD // n_units)
+    for first in range(0, N_RESAMPLES, at_once):
+        yield random.multinomial(size or n_units, even, min(at_once, N_RESAMPLES - first)).astype(float)
+
+
+def weighted_means(table: FloatArray, weights: FloatArray) -> FloatArray:
+    """Average the rows of a table under each row of weights, leaving out what is NaN."""
+    known = np.isfinite(table)
+    if known.all():
+        plain: FloatArray = weights @ table / weights.sum(axis=1, keepdims=True)
+        return plain
+    total, share = weights @ np.where(known, table, 0.0), weights @ known
+    means: FloatArray = np.divide(total, share, out=np.full(total.shape, np.nan), where=share > 0)
+    return means
+
+
+def _centre(series: Series) -> tuple[FloatArray, FloatArray]:
+    """Take the mean of every individual off its frames (one row per component, missing zero); give variances too."""
+    known, n_known = series.segments.valid, series.segments.count_rows()
+    centred = np.zeros((series.n_components, known.size))
+    variance = np.zeros((series.segments.n_individuals, series.n_components))
+    for unit in np.flatnonzero(n_known):
+        rows = slice(*series.segments.offsets[unit : unit + 2])
+        here, part = known[rows], centred[:, rows]
+        part[:] = series.values[rows].T
+        # from a first value on, so that a constant is exactly zero and has no variance by rounding
+        part -= part[:, [int(here.argmax())]]
+        part[:, ~here] = 0.0
+        part -= part.sum(axis=1, keepdims=True) / n_known[unit]
+        part[:, ~here] = 0.0
+        variance[unit] = np.square(part).sum(axis=1) / n_known[unit]
+    return centred, variance
+
+
+def _stretches(series: Series, across_gaps: bool) -> Iterator[tuple[int, slice]]:
+    """Rows within which pairs are formed."""
+    if across_gaps:
+        edges = series.segments.offsets.tolist()
+        yield from ((unit, slice(*edges[unit : unit + 2])) for unit in range(series.segments.n_individuals))
+    else:
+        yield from ((unit, slice(start, stop)) for start, stop, unit in series.segments)
+
+
+def _lagged_products(rows: FloatArray, n_frames: int) -> FloatArray:
+    """Sum x(t) x(t + lag) for all lags up to `n_frames`; one row per component."""
+    # the zeros behind the data need only be as long as the longest lag
+    reach = min(n_frames, rows.shape[-1] - 1)
+    size = fft.next_fast_len(rows.shape[-1] + reach, real=True)
+    spectrum = fft.rfft(rows, size)
+    products = np.zeros((*rows.shape[:-1], n_frames + 1))
+    products[..., : reach + 1] = fft.irfft(spectrum.real**2 + spectrum.imag**2, size)[..., : reach + 1]
+    return products
+
+
+def _count_pairs(series: Series, rows: slice, n_frames: int, across_gaps: bool) -> IntArray:
+    if across_gaps:
+        known = series.segments.valid[rows].astype(float)
+        return np.rint(_lagged_products(known, n_frames)).astype(np.int64)
+    n_pairs: IntArray = np.maximum(rows.stop - rows.start - np.arange(n_frames + 1), 0)
+    return n_pairs

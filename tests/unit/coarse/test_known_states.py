@@ -1,0 +1,209 @@
+"""Cuts, trees and rates of systems whose states are known: the double well, the Lorenz system, synthetic worms."""
+
+import numpy as np
+import pytest
+from scipy.integrate import cumulative_trapezoid
+from scipy.linalg import eigh_tridiagonal
+from scipy.stats import spearmanr
+from sklearn.metrics import adjusted_mutual_info_score, balanced_accuracy_score
+
+from ethomarkov.coarse import best_cut
+from ethomarkov.coarse.passage import hopping_rates, two_state_times
+from ethomarkov.coarse.tree import grow_tree
+from ethomarkov.markov import MarkovChain
+from ethomarkov.states import DelayEmbedding, Partition
+from ethomarkov.synthetic import double_well, lorenz, simulate_worms
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.states import state_names
+
+
+def on_partition(chain, values):
+    group = np.full(chain.n_states, -1)
+    group[chain.states] = values
+    return group
+
+
+@pytest.fixture(scope="module", params=[0.1, 0.2], ids=["barrier of 2.5 kT", "barrier of 1.25 kT"])
+def well(request):
+    series = double_well(600.0, n_walkers=60, temperature=request.param, rng=0)
+    partition = Partition(100).fit(series)
+    return request.param, series.values[:, 0], partition.microstates_.centers[:, 0], partition.label(series)
+
+
+class TestDoubleWell:
+    """Walkers in V = x⁴/4 − x²/2, whose barrier is at x = 0; nothing but a partition of x is told to the cut."""
+
+    CORE = 0.7
+
+    @staticmethod
+    def exact_relaxation(temperature):
+        """Second eigenvalue of the Fokker–Planck operator, by finite differences that keep detailed balance."""
+        x = np.linspace(-2.5, 2.5, 2001)
+        V, step = x**4 / 4 - x**2 / 2, x[1] - x[0]
+        up = temperature / step**2 * np.exp(-np.diff(V) / (2 * temperature))
+        down = temperature / step**2 * np.exp(np.diff(V) / (2 * temperature))
+        leave = np.append(up, 0) + np.append(0, down)
+        n = x.size
+        return -1 / eigh_tridiagonal(-leave, np.sqrt(up * down), select="i", select_range=(n - 2, n - 1))[0][0]
+
+    @staticmethod
+    def exact_passage(temperature, reach):
+        """Mean time from −reach to +reach, by quadrature."""
+        x = np.linspace(-2.5, 2.5, 20_001)
+        V = x**4 / 4 - x**2 / 2
+        behind = cumulative_trapezoid(np.exp(-V / temperature), x, initial=0)
+        on_way = np.abs(x) <= reach
+        return np.trapezoid((np.exp(V / temperature) * behind)[on_way], x[on_way]) / temperature
+
+    @pytest.mark.parametrize("lag", [0.1, 1.0])
+    def test_the_cut_is_at_the_barrier(self, well, lag):
+        """To 0.1, two microstates; the curve is so flat there that no more can be asked for."""
+        _, x, centers, symbols = well
+        chain = MarkovChain.from_symbols(symbols, lag)
+        cut = best_cut(chain)
+        here = centers[chain.states]
+        left, right = sorted((here[cut.upper == 1], here[cut.upper == 0]), key=np.mean)
+        assert left.max() < right.min()  # two intervals, not two sets of pieces
+        assert abs((left.max() + right.min()) / 2) < 0.1
+        assert cut.is_interior
+        upper = on_partition(chain, cut.upper)[symbols.labels] == 1
+        wrong = np.mean(upper != (x > 0))
+        assert min(wrong, 1 - wrong) < 0.015
+
+    def test_the_mode_rises_along_x(self, well):
+        """Rank for rank, but for noise deep in the wells, where it is all but constant."""
+        _, _, centers, symbols = well
+        chain = MarkovChain.from_symbols(symbols, 1.0)
+        inner = np.abs(centers[chain.states]) < 1
+        order = spearmanr(best_cut(chain).phi[inner], centers[chain.states][inner]).statistic
+        assert abs(order) > 0.995
+
+    def test_counted_crossings_are_those_of_theory(self, well):
+        """From core to core in 1 / MFPT; frames miss turning points, as if cores lay 0.58 √(2T dt) further out."""
+        temperature, x, _, _ = well
+        n_crossings = self.crossings(x)
+        expected = self.exact_passage(temperature, self.seen_core(temperature))
+        assert x.size * 0.1 / n_crossings == pytest.approx(expected, rel=3 / np.sqrt(n_crossings))
+
+    def seen_core(self, temperature):
+        return self.CORE + 0.5826 * np.sqrt(2 * temperature * 0.1)
+
+    def crossings(self, x):
+        core = np.where(np.abs(x) > self.CORE, np.sign(x), 0).reshape(60, -1)
+        return sum(np.count_nonzero(np.diff(row[row != 0])) for row in core)
+
+    def test_hopping_rates(self, well):
+        """At a lag past the recrossings of the barrier the rates are Λ₂ / 2; at one frame they are many times that."""
+        temperature, x, centers, symbols = well
+        true = 1 / (2 * self.exact_relaxation(temperature))
+        side = (centers > 0).astype(int)
+        short, long = (hopping_rates(symbols, side, lag, n_resamples=200) for lag in (0.1, 8.0))
+        assert (short.low[[0, 1], [1, 0]] > 2 * true).all()
+        assert ((long.low < true) & (true < long.high))[[0, 1], [1, 0]].all()
+        counted = self.crossings(x) / (x.size * 0.1)
+        # From core to core takes longer than from one half to the other, the more so the lower the barrier.
+        longer = true * self.exact_passage(temperature, self.seen_core(temperature))
+        assert 1.03 < longer < 1.2
+        np.testing.assert_allclose(long.rates[[0, 1], [1, 0]], counted * longer, rtol=0.15)
+
+    def test_a_cut_at_the_barrier_is_steady_late(self, well):
+        """Recrossings last longer than the lag of the chain: steady only at some relaxation times of a well."""
+        temperature, _, centers, symbols = well
+        lags = np.arange(1, 21) * 0.5
+        found = two_state_times(symbols, (centers > 0).astype(int), lags, n_resamples=0)
+        lag, _ = found.steady_lag()
+        assert lag >= 2.0
+        assert (np.diff(found.times[:10, 0]) > 0).all()
+        assert found.times[-1, 0] == pytest.approx(self.exact_relaxation(temperature), rel=0.1)
+
+
+@pytest.fixture(scope="module")
+def orbit():
+    return lorenz(2000.0, interval=0.02, rng=0)
+
+
+@pytest.mark.slow
+class TestLorenz:
+    @pytest.mark.parametrize(("lag", "mirrored"), [(0.1, 0.95), (0.2, 0.9)])
+    def test_the_sets_are_mirror_images(self, orbit, lag, mirrored):
+        """(x, y, z) → (−x, −y, z) leaves the flow as it is, and so exchanges the sets, but for the border.
+
+        x alone is seen; sequences are mirrored with it. The chain is estimated from a finite orbit, and the border is
+        flat, so that the share of frames whose mirror image lies in the other set is 0.96 at 0.1 s and 0.94 at 0.2 s.
+        """
+        x = orbit.values[:, :1]
+        sequences, mirror = (DelayEmbedding(12).transform(orbit.with_rows(sign * x)) for sign in (1, -1))
+        partition = Partition(1000).fit(sequences)
+        symbols = partition.label(sequences)
+        chain = MarkovChain.from_symbols(symbols, lag)
+        cut = best_cut(chain)
+        assert cut.mode == 2
+        assert cut.is_interior
+        assert chain.stationary[cut.upper == 1].sum() == pytest.approx(0.5, abs=0.02)
+        assert abs(cut.threshold) < 0.05 * np.abs(cut.phi).max()  # published: φ₂ = 0
+        group = on_partition(chain, cut.upper)
+        here, there = group[symbols.labels], group[partition.label(mirror).labels]
+        known = symbols.segments.valid & (here >= 0) & (there >= 0)
+        assert np.mean(here[known] != there[known]) > mirrored
+
+
+@pytest.fixture(scope="module")
+def worms():
+    return simulate_worms(4, 600.0, seed=0)
+
+
+@pytest.fixture(scope="module")
+def sequences(worms):
+    return DelayEmbedding(11).transform(worms.basis.project(worms.recording))
+
+
+@pytest.fixture(scope="module")
+def symbols(sequences):
+    return Partition(250).fit(sequences).label(sequences)
+
+
+@pytest.fixture(scope="module")
+def tree(symbols):
+    return grow_tree(MarkovChain.from_symbols(symbols, 0.75), 7)
+
+
+@pytest.mark.slow
+class TestWorms:
+    def test_runs_and_pirouettes(self, worms, symbols, tree):
+        states = symbols.relabel(tree.states_at(2))
+        valid = states.segments.valid
+        assert valid.sum() > 0.99 * symbols.segments.valid.sum()
+        truth = worms.truth.is_pirouette[valid]
+        assert balanced_accuracy_score(truth, states.labels[valid] == 1) >= 0.9
+        assert np.mean(states.labels[valid] == 1) == pytest.approx(truth.mean(), abs=0.05)
+
+    def test_rates_at_the_steady_lag(self, worms, symbols, tree):
+        """Pooled worms leave at the mean of their rates. At the lag of the chain flicker still adds to them."""
+        group, true = tree.states_at(2), (1 / worms.truth.mean_dwells()).mean(axis=0)
+        lag, is_steady = two_state_times(symbols, group, 0.25 * np.arange(1, 25), n_resamples=0).steady_lag()
+        assert is_steady
+        steady, short = (hopping_rates(symbols, group, step, n_resamples=500) for step in (lag, 0.25))
+        for state, other in ((0, 1), (1, 0)):
+            assert steady.low[state, other] < true[state] < steady.high[state, other]
+            assert true[state] < short.low[state, other]
+
+    def test_seven_states_beat_seven_clusters(self, worms, sequences, symbols, tree):
+        """Clusters of sequences follow the phase of the body wave; the chain does not care for it."""
+        found = symbols.relabel(tree.states_at(7))
+        clusters = Partition(7).fit(sequences).label(sequences)
+        scores = {}
+        for name, states in (("tree", found), ("clusters", clusters)):
+            valid = states.segments.valid
+            scores[name] = adjusted_mutual_info_score(worms.truth.states[valid], states.labels[valid])
+        assert scores["tree"] > 0.28
+        assert scores["tree"] > 1.8 * scores["clusters"]
+
+    def test_threads_do_not_matter(self, worms):
+        settings = Settings(n_states=150, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=3, seed=3)
+        one, two = (run_study(worms.recording, settings, basis=worms.basis, threads=k) for k in (1, 2))
+        np.testing.assert_array_equal(one.tree.node_of, two.tree.node_of)
+        np.testing.assert_array_equal(one.tree.parent, two.tree.parent)
+        np.testing.assert_array_equal(one.tree.stability, two.tree.stability)
+        np.testing.assert_array_equal(one.states(7).labels, two.states(7).labels)
+        for level in one.tree.levels:
+            assert state_names(one, level) == state_names(two, level)
