@@ -1,31 +1,34 @@
 """Time the heavy stages at the size of the paper, each beside its peer in the same run."""
 
-import resource
+import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 
 import numpy as np
-from sklearn.cluster import MiniBatchKMeans
+import peers
+from timing import HEADER, Timing, row, timed
 
 import ethomarkov as em
 from ethomarkov._core.series import Series
+from ethomarkov.coarse.coherence import best_cut, coherence_along
+from ethomarkov.coarse.tree import StateTree, grow_tree, restrict
+from ethomarkov.locomotion import propel, skeletons
+from ethomarkov.locomotion.ensemble import CrawlRule, move
 from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
 from ethomarkov.markov.noise_floor import Shuffles, noise_floor
+from ethomarkov.movies import Shot, crawl_scene, write_movie
+from ethomarkov.simulation import simulate_symbols
+from ethomarkov.simulation.animal import MarkovAnimal
+from ethomarkov.states.symbols import Symbols
+from ethomarkov.workflow.config import Settings
+from ethomarkov.workflow.runs import animal_model, run_measures, simulate_runs
+from ethomarkov.workflow.study import Study, run_study
 
 THREADS = 2
-
-
-def timed(function: Callable[[], object]) -> tuple[float, object]:
-    start = time.perf_counter()
-    answer = function()
-    return time.perf_counter() - start, answer
-
-
-def row(stage: str, size: str, seconds: float, peer: str = "", peer_seconds: float = np.nan, note: str = "") -> None:
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    ratio = f"{peer_seconds / seconds:.1f} x faster than {peer} ({peer_seconds:.2f} s)" if peer else ""
-    print(f"| {stage} | {size} | {seconds:.2f} | {memory:.2f} | {ratio} | {note} |", flush=True)
+N_RUNS, MINUTES = 1000, 35
 
 
 def sequences_of(n_worms: int) -> tuple[Series, Series]:
@@ -34,46 +37,157 @@ def sequences_of(n_worms: int) -> tuple[Series, Series]:
     return postures, em.DelayEmbedding(11).transform(postures)
 
 
+def symbols_of(n_worms: int) -> Symbols:
+    _, sequences = sequences_of(n_worms)
+    return em.Partition(1000, threads=THREADS, max_iterations=10).fit(sequences).label(sequences)
+
+
+@cache
+def one_worm() -> Study:
+    """A study of one worm with a thousand microstates, without the parts that its simulation does not need."""
+    made = em.simulate_worms(1, 60 * MINUTES)
+    settings = Settings(n_states=1000, scan=False, n_resamples=0, n_walks=1, simulated_minutes=1)
+    return run_study(made.recording, settings, basis=made.basis, threads=THREADS)
+
+
 def partition() -> None:
     _, sequences = sequences_of(12)
     points = sequences.values[sequences.segments.valid]
     em.Partition(20).fit(Series.from_rows(points[:2000], 16.0))  # compile
-    seconds, found = timed(lambda: em.Partition(1000, threads=THREADS).fit(sequences))
-
-    def peer() -> float:
-        theirs = MiniBatchKMeans(1000, batch_size=5000, n_init=3, random_state=0).fit(points)
-        labels = theirs.predict(points)
-        return float(np.square(points - theirs.cluster_centers_[labels]).sum(axis=1).mean(dtype=float))
-
-    peer_seconds, peer_inertia = timed(peer)
-    note = f"inertia {found.microstates_.inertia:.2f} against {peer_inertia:.2f}"
+    found = timed(lambda: em.Partition(1000, threads=THREADS).fit(sequences))
+    theirs = timed(lambda: peers.published_partition(points, 1000))
+    microstates = found.answer.microstates_
     size = f"{len(points):,} x {points.shape[1]}, N = 1000"
-    row("partition", size, seconds, "MiniBatchKMeans as published", peer_seconds, note)
-    seconds, _ = timed(lambda: found.microstates_.label(sequences, threads=THREADS))
-    row("labels", size, seconds)
+    note = f"inertia {microstates.inertia:.2f} against {theirs.answer:.2f}"
+    row("partition", size, found, "MiniBatchKMeans as published", theirs, note)
+    row("labels", size, timed(lambda: microstates.label(sequences, threads=THREADS)))
 
 
 def spectrum() -> None:
-    _, sequences = sequences_of(12)
-    symbols = em.Partition(1000, threads=THREADS, max_iterations=10).fit(sequences).label(sequences)
-    seconds, _ = timed(lambda: em.slow_spectrum(em.MarkovChain.from_symbols(symbols, 0.75), 30))
-    row("counts to 31 eigenpairs", "12 worms, N = 1000, one lag", seconds)
-    seconds, _ = timed(lambda: noise_floor(symbols, 0.75, shuffles=Shuffles(n=10), threads=THREADS))
-    row("noise floor", "10 shuffles", seconds)
-    seconds, _ = timed(lambda: em.best_cut(em.MarkovChain.from_symbols(symbols, 0.75)))
-    row("cut", "N = 1000", seconds)
+    symbols = symbols_of(12)
+    size = "12 worms, N = 1000, one lag"
+    row(
+        "counts to 31 eigenpairs", size, timed(lambda: em.slow_spectrum(em.MarkovChain.from_symbols(symbols, 0.75), 30))
+    )
+    floor = timed(lambda: noise_floor(symbols, 0.75, shuffles=Shuffles(n=10), threads=THREADS))
+    row("noise floor", "10 shuffles", floor)
+    row("cut", "N = 1000", timed(lambda: em.best_cut(em.MarkovChain.from_symbols(symbols, 0.75))))
 
 
 def scan() -> None:
     postures, _ = sequences_of(12)
     scan_entropy(Series.from_rows(postures.values[:1500], 16.0), ScanGrid(n_delays=(1, 2), n_states=(5, 10)))
-    seconds, _ = timed(lambda: scan_entropy(postures, ScanGrid(), threads=THREADS))
-    row("entropy scan", "12 worms x 20 K x 14 N", seconds)
+    row("entropy scan", "12 worms x 20 K x 14 N", timed(lambda: scan_entropy(postures, ScanGrid(), threads=THREADS)))
 
 
-BENCHMARKS = {"partition": partition, "spectrum": spectrum, "scan": scan}
+def tree() -> None:
+    chain = em.MarkovChain.from_symbols(symbols_of(12), 0.75)
+    phi = best_cut(chain).phi
+    found = timed(lambda: coherence_along(phi, chain), 9)
+    theirs = timed(lambda: peers.coherence_by_submatrices(phi, chain))
+    gap = np.abs(found.answer[1] - theirs.answer).max()
+    size = f"N = {chain.states.size}, {chain.transition.nnz:,} transitions"
+    row("coherence of all cuts", size, found, "a loop of submatrices", theirs, f"equal to {gap:.0e}")
+    grown = timed(lambda: grow_tree(chain, 7), 3)
+    theirs = timed(lambda: _search_divisions(chain, grown.answer))
+    row("tree of 7 states", size, grown, "the loops of its six cuts alone", theirs)
+
+
+def _search_divisions(chain: em.MarkovChain, grown: StateTree) -> None:
+    """Measure all cuts of every node that was divided, with eigenvectors at hand."""
+    for node in np.flatnonzero(grown.divided > 0):
+        inner = restrict(chain, grown.members(int(node)))
+        peers.coherence_by_submatrices(best_cut(inner).phi, inner)
+
+
+def walks() -> None:
+    chain = em.MarkovChain.from_symbols(symbols_of(12), 0.75)
+    duration = 2800 * chain.lag
+    simulate_symbols(chain, chain.lag)  # compile
+    found = timed(lambda: simulate_symbols(chain, duration, n_walks=N_RUNS), 5)
+    by_search = timed(lambda: peers.walk_by_search(chain, 2800, N_RUNS), 3)
+    by_deeptime = timed(lambda: peers.walk_by_deeptime(chain, 2800, 10)).times(N_RUNS / 10)
+    size = f"{N_RUNS} walks x 2800 steps, N = {chain.states.size}, {chain.transition.nnz:,} transitions"
+    row("walks", size, found, "numpy over all walks at once", by_search, "one thread")
+    row("walks", size, found, "deeptime", by_deeptime, "one thread; deeptime extrapolated from 10 walks")
+    both = timed(lambda: simulate_symbols(chain, duration, n_walks=N_RUNS, threads=THREADS), 5)
+    row("walks", size, both, note=f"{THREADS} threads")
+
+
+def path() -> None:
+    study, animal = one_worm(), animal_model(one_worm())
+    postures = _behave(animal)
+    propel(postures, basis=study.basis)  # compile
+    found = timed(lambda: propel(postures, basis=study.basis), 7)
+    theirs = timed(lambda: peers.path_by_blocks(postures, study.basis), 5)
+    gap = np.abs(found.answer.centroid - theirs.answer).max()
+    size = f"{len(postures.values):,} frames x {len(study.basis.mean)} segments"
+    row("resistive force", size, found, "numpy in blocks of frames", theirs, f"equal to {gap:.0e} body lengths")
+    whole = timed(lambda: propel(_behave(animal), basis=study.basis), 7)
+    theirs = timed(lambda: peers.path_by_blocks(_behave(animal, "paper"), study.basis), 5)
+    row("walk, unfolding and path", size, whole, "published unfolding and numpy in blocks", theirs, "one thread")
+
+
+def _behave(animal: MarkovAnimal, method: str = "matched") -> Series:
+    return next(animal.behave(60.0 * MINUTES, 1, method=method))
+
+
+def ensemble() -> None:
+    study = one_worm()
+    animal = animal_model(study)
+    simulate_runs(study, animal, CrawlRule(n_runs=2, duration=120.0))  # compile
+    found = timed(
+        lambda: simulate_runs(study, animal, CrawlRule(n_runs=N_RUNS, duration=60.0 * MINUTES), threads=THREADS)
+    )
+    row("ensemble", f"{N_RUNS} worms of {MINUTES} min, path and all measures", found, note=f"{THREADS} threads")
+    for name, part in _parts_of_a_run(study, animal).items():
+        row(f"of which {name}", f"{N_RUNS} runs", part, note="one thread, from 16 runs")
+
+
+def _parts_of_a_run(study: Study, animal: MarkovAnimal, n_runs: int = 16) -> dict[str, Timing]:
+    rule = CrawlRule(n_runs=n_runs, duration=60.0 * MINUTES)
+    postures = next(animal.behave(rule.duration, n_runs))
+    paths = move(postures, study.basis, rule)
+    pieces = [(postures.of(k), paths.of(k)) for k in range(n_runs)]
+    parts: dict[str, Callable[[], object]] = {
+        "walk and unfolding": lambda: next(animal.behave(rule.duration, n_runs)),
+        "path": lambda: move(postures, study.basis, rule),
+    }
+    for name, measure in run_measures(postures.sampling.rate, rule.duration, is_worm=True).items():
+        parts[name] = lambda measure=measure: [measure(*piece) for piece in pieces]
+    return {name: timed(part, 5).times(N_RUNS / n_runs) for name, part in parts.items()}
+
+
+def movie() -> None:
+    study = one_worm()
+    postures = _behave(animal_model(study))
+    angles, route = study.basis.reconstruct(postures), propel(postures, basis=study.basis)
+    shot, shorter = Shot(duration=60.0), Shot(duration=10.0)
+    rows = shorter.rows(angles.segments, angles.sampling)
+    bodies = skeletons(route, angles, rows)
+    with tempfile.TemporaryDirectory() as folder:
+        ours, other = Path(folder, "ours.mp4"), Path(folder, "other.mp4")
+        found = timed(lambda: write_movie(crawl_scene(route, angles, shot=shot), ours), 3)
+        theirs = timed(lambda: peers.movie_by_matplotlib(bodies, route.centroid[rows], other)).times(6)
+        note = f"{ours.stat().st_size / 1e6:.2f} MB; matplotlib extrapolated from 10 s"
+    row("movie", "60 s at 16 frames/s, 960 x 540", found, "matplotlib's animation", theirs, note)
+
+
+BENCHMARKS = {
+    "partition": partition,
+    "spectrum": spectrum,
+    "scan": scan,
+    "tree": tree,
+    "walks": walks,
+    "path": path,
+    "ensemble": ensemble,
+    "movie": movie,
+}
 
 if __name__ == "__main__":
-    print("| stage | size | seconds | peak GB so far | peer | note |\n|---|---|---|---|---|---|")
-    for name in sys.argv[1:] or BENCHMARKS:
-        BENCHMARKS[name]()
+    if sys.argv[1:2] == ["--here"]:
+        BENCHMARKS[sys.argv[2]]()
+    else:
+        print(HEADER, flush=True)
+        for name in sys.argv[1:] or BENCHMARKS:  # each in a process of its own, so that peak memory is its own
+            subprocess.run([sys.executable, __file__, "--here", name], check=True)

@@ -1,7 +1,7 @@
 """Food around the start of a path, and how likely each behaviour is to find it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -321,10 +321,11 @@ def cover_states(  # noqa: PLR0913 (the one entry point of a simulation keeps it
     """
     random = as_generator(rng)
     radii = food_radii()
+    body = replace(sweep or SweepRule(), body_length=rule.body_length)
     names, found = [], []
     for animal in animals:
         runs = crawl(animal, basis, rule, rng=int(random.integers(2**63)), threads=threads)
-        measures = {"share": coverage_measure(basis, radii, sweep or SweepRule(body_length=rule.body_length))}
+        measures = {"share": coverage_measure(basis, radii, body)}
         found.append(gather(runs, measures, threads=threads, n_runs=rule.n_runs, progress=progress).values["share"])
         names.append(animal.name)
     return StateCoverage(names=tuple(names), radii=radii, share=np.array(found))
@@ -354,9 +355,8 @@ def food_curve(
     intervals say how far the number of simulated runs is enough, not how much animals differ.
     """
     share_of_time = _check_time(time_share, coverage)
-    estimate = _probability(coverage.share.mean(axis=1)) if normalisation == "mean" else None
     per_run = _per_run(coverage.share, normalisation)
-    probability = per_run.mean(axis=1) if estimate is None else estimate
+    probability = per_run.mean(axis=1)
     draws = _resample(coverage.share, normalisation, as_generator(rng))
     low, high = np.percentile(draws, LIMITS, axis=0)
     run_low, run_high = np.percentile(per_run, LIMITS, axis=1)
@@ -456,6 +456,7 @@ def _probability(share: FloatArray) -> FloatArray:
 
 
 def _per_run(share: FloatArray, normalisation: Normalisation) -> FloatArray:
+    """Divide every run by what all states cover: on average, or in the run of the same number."""
     if normalisation == "mean":
         total = share.mean(axis=1).sum(axis=0)
         return np.asarray(np.divide(share, total, out=np.full(share.shape, np.nan), where=total > 0))

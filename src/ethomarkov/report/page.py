@@ -14,14 +14,17 @@ from matplotlib.figure import Figure
 from ethomarkov import __version__
 from ethomarkov._core.interval import Interval
 from ethomarkov._core.words import count_of
+from ethomarkov.coarse.kinetics import jump_chain, time_budget
+from ethomarkov.figures.kinetics import draw_transition_graph
 from ethomarkov.figures.recording import draw_coverage, draw_traces
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains, draw_spectrum
 from ethomarkov.figures.simulation import draw_autocorrelation, draw_paths
-from ethomarkov.figures.states import draw_coherence, draw_ethogram
+from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_time_budget
 from ethomarkov.figures.style import figure_style, new_figure, save_figure
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.markov.selection import choose_n_delays, choose_n_states
 from ethomarkov.posture import centerline_from_angles
+from ethomarkov.report.state_figures import tree_figure
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO, Study
 from ethomarkov.workflow.summary import Figures, summarize
@@ -69,6 +72,8 @@ def _drawings(study: Study) -> dict[str, Callable[[Study], Figure]]:
         "data": _draw_data,
         "states": _draw_states,
         "ethogram": _draw_ethogram,
+        "tree": tree_figure,
+        "transitions": _draw_transitions,
         "autocorrelation": _draw_autocorrelations,
     }
     if study.scan is not None:
@@ -115,6 +120,18 @@ def _draw_ethogram(study: Study) -> Figure:
     with figure_style():
         figure = new_figure(8.5, 1.0 + 0.28 * min(study.symbols.segments.n_individuals, 12))
         draw_ethogram(figure.subplots(), study.states(), state_names(study, MACRO))
+    return figure
+
+
+def _draw_transitions(study: Study) -> Figure:
+    """Draw time budget and next states at the finest level."""
+    symbols, names = study.states(study.finest), state_names(study, study.finest)
+    with figure_style():
+        figure = new_figure(9.5, 4.4)
+        left, right = figure.subplots(1, 2, width_ratios=[1, 1.3])
+        draw_time_budget(left, time_budget(symbols), names)
+        jumps = jump_chain(symbols, study.chain.lag)
+        draw_transition_graph(right, jumps, names, time_share=study.tree.measures_at(study.finest))
     return figure
 
 

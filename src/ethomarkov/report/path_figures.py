@@ -17,16 +17,17 @@ from ethomarkov.figures.paths import (
     draw_paths,
     draw_state_displacements,
 )
-from ethomarkov.figures.simulation import draw_kymographs
+from ethomarkov.figures.simulation import draw_kymographs, draw_posture_spectra
 from ethomarkov.figures.style import figure_style, new_figure
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion import propel
 from ethomarkov.locomotion.displacement import Displacement
 from ethomarkov.locomotion.drag import DragFit
 from ethomarkov.workflow.paths import Reconstruction, body_basis, measured_path
-from ethomarkov.workflow.runs import Runs, fitted_diffusion
+from ethomarkov.workflow.runs import Runs, animal_model, fitted_diffusion
 from ethomarkov.workflow.study import Study
 
+SPECTRUM_SECONDS = 600.0
 SHOWN_DRAG_RATIOS = (5.0, 30.0, 1000.0)
 MOST_PANELS = 12
 
@@ -44,6 +45,8 @@ def draw_run_figures(study: Study, found: Sequence[Runs], data: Displacement | N
         How far the animals themselves got; None for states.
     """
     figures = {"kymographs.png": _kymographs(study, found[0])}
+    if found[0].name in study.symbols.segments.individuals:
+        figures["spectra.png"] = _spectra(study, found[0])
     if data is None:
         figures["states.png"] = _state_runs(found)
         return figures
@@ -71,6 +74,24 @@ def _kymographs(study: Study, runs: Runs) -> Figure:
         f"simulation, {runs.name}": basis.reconstruct(runs.postures.of(0)),
     }
     return draw_kymographs(stretches, starts={next(iter(stretches)): float(begin)})
+
+
+def _spectra(study: Study, runs: Runs) -> Figure:
+    """Draw spectra of data and of both ways of unfolding, where joints between sequences would show."""
+    own = study.symbols.segments.individuals.index(runs.name)
+    animal = animal_model(study, own)
+    minutes = [
+        next(animal.behave(SPECTRUM_SECONDS, 4, method=method, rng=study.settings.seed))
+        for method in ("matched", "paper")
+    ]
+    postures = {"data": study.postures.of(own), "matched": minutes[0], "as published": minutes[1]}
+    with figure_style():
+        figure = new_figure(9.5, 3.4)
+        left, right = figure.subplots(1, 2)
+        draw_posture_spectra(left, postures, 0, lag=study.chain.lag)
+        draw_posture_spectra(right, postures, "speed", lag=study.chain.lag)
+        left.get_legend().remove()
+    return figure
 
 
 def _displacements(found: Sequence[Runs], data: Displacement) -> Figure:
@@ -113,7 +134,8 @@ def _example_paths(study: Study, found: Sequence[Runs]) -> Figure:
     with figure_style():
         figure = new_figure(5.6, 4.8)
         beside = measured.of(names.index(one.name)) if measured is not None and one.name in names else None
-        draw_paths(figure.subplots(), one.path, measured=beside)
+        seconds = one.path.segments.longest() / one.path.sampling.rate
+        draw_paths(figure.subplots(), one.path, measured=beside, seconds=seconds)
     return figure
 
 
@@ -144,7 +166,7 @@ def draw_reconstruction_figures(study: Study, found: Reconstruction) -> dict[str
     if found.measured is None or found.drag is None:
         return {}
     with figure_style():
-        figure = new_figure(12.0, 4.2)
+        figure = new_figure(14.0, 4.2)
         loss, cdf, example = figure.subplots(1, 3)
         draw_drag_loss(loss, found.drag, found.measured.length_unit)
         draw_drag_cdf(cdf, found.drag)

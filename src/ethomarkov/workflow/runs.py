@@ -41,6 +41,8 @@ class Runs:
         Reversals, ventral and dorsal turns per minute, per run; NaN for animals without a body wave.
     spectrum
         Of the bearing, averaged over runs.
+    body_length
+        In the unit of the path.
     postures, path
         Of the first runs.
     """
@@ -51,6 +53,7 @@ class Runs:
     speed: FloatArray = array_field("run")
     event_rates: FloatArray = array_field("run", "event", unit="1/min")
     spectrum: BearingSpectrum
+    body_length: float
     postures: Series
     path: AnimalPath
 
@@ -169,6 +172,7 @@ def _summarise(
             n_segments=np.array([n_runs]),
             individuals=(name,),
         ),
+        body_length=rule.body_length,
         postures=postures,
         path=path,
     )

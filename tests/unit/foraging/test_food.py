@@ -237,7 +237,7 @@ def crawler(name, amplitude, seed=0):
     symbols = Symbols(
         labels=labels.astype(np.int32), n_states=8, segments=postures.segments, sampling=postures.sampling
     )
-    return MarkovAnimal.from_symbols(name, symbols, postures, 2, 0.25, start="stationary")
+    return MarkovAnimal.from_symbols(name, symbols, postures, 1, 0.25, start="stationary")
 
 
 def test_fast_animals_win_far_away_and_slow_ones_nearby():

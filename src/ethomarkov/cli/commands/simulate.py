@@ -21,6 +21,7 @@ from ethomarkov.io.results import save_results
 from ethomarkov.locomotion.displacement import Diffusion, Displacement
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.report.path_figures import draw_run_figures
+from ethomarkov.report.path_movies import write_movies
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.workflow import Study
 from ethomarkov.workflow.paths import body_basis, body_lengths, measured_path
@@ -48,6 +49,7 @@ def simulate(
     level: int | None = None,
     unfolding: Literal["matched", "paper"] | None = None,
     ring: float | None = None,
+    movies: Annotated[bool, Parameter(negative=())] = False,
     out: Path | None = None,
     running: RunningOptions = DEFAULT,
 ) -> None:
@@ -71,8 +73,10 @@ def simulate(
         How microstates become postures: "matched", or "paper" as published; as in the study by default.
     ring
         Radius of a ring around the start that keeps paths inside, in the unit of the path; none by default.
+    movies
+        Also make movies of the first run: data above simulation, and the animal drawing its path.
     out
-        Directory for simulation.nc and figures; `simulation` in the study's own by default.
+        Directory for simulation.nc, figures and movies; `simulation` in the study's own by default.
     """
     require_at_least(runs, 1, "--runs")
     loaded = Study.load(study)
@@ -100,6 +104,8 @@ def simulate(
             found.append(simulate_runs(loaded, model, rule, seed=running.seed, threads=threads, progress=progress))
         data = None if state is not None else measured_displacement(loaded, duration)
         _write(loaded, found, data, target)
+        if movies:
+            write_movies(loaded, found[0], target, progress)
     console.print(_table(found, data))
     for line in _remarks(found, fitted and state is None, lengths):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
