@@ -46,9 +46,9 @@ def walk_by_deeptime(chain: MarkovChain, n_steps: int, n_walks: int) -> list[Int
 
 def path_by_blocks(amplitudes: Series, basis: PostureBasis, drag_ratio: float = 30.0) -> FloatArray:
     """Compute the path of one run by resistive force theory, vectorised over blocks of frames."""
-    theta = basis.reconstruct(amplitudes).values
+    theta = amplitudes.values.astype(float) @ basis.vectors.T + basis.mean
     blocks = [
-        _rigid_steps(theta[first : first + BLOCK_FRAMES + 1].astype(float), drag_ratio)
+        _rigid_steps(theta[first : first + BLOCK_FRAMES + 1], drag_ratio)
         for first in range(0, len(theta) - 1, BLOCK_FRAMES)
     ]
     moves = np.concatenate([np.zeros((1, 3)), *blocks])
@@ -59,28 +59,28 @@ def path_by_blocks(amplitudes: Series, basis: PostureBasis, drag_ratio: float = 
 
 def _rigid_steps(theta: FloatArray, drag_ratio: float) -> FloatArray:
     """Solve force and torque balance between successive frames of a body of unit length."""
-    u = np.diff(_centred(theta), axis=0)
+    u, v = (np.diff(_centred(part(theta)), axis=0) for part in (np.cos, np.sin))
     middle = (theta[1:] + theta[:-1]) / 2
-    t, r = np.stack([np.cos(middle), np.sin(middle)], axis=-1), _centred(middle)
-    basis = np.concatenate([t, _cross(r, t)[..., None]], axis=-1)
-    matrix = (1 - drag_ratio) * np.einsum("fsi,fsj->fij", basis, basis)
+    tx, ty = np.cos(middle), np.sin(middle)
+    x, y = _centred(tx), _centred(ty)
+    motions, along = (tx, ty, x * ty - y * tx), tx * u + ty * v
+    matrix = (1 - drag_ratio) * np.array([[_dot(a, b) for b in motions] for a in motions]).transpose(2, 0, 1)
     matrix[:, [0, 1], [0, 1]] += drag_ratio * theta.shape[1]
-    matrix[:, 2, 2] += drag_ratio * np.einsum("fsk,fsk->f", r, r)
-    pull = (drag_ratio - 1) * np.einsum("fsi,fs->fi", basis, np.einsum("fsk,fsk->fs", t, u))
-    pull[:, 2] -= drag_ratio * _cross(r, u).sum(axis=1)
+    matrix[:, 2, 2] += drag_ratio * (_dot(x, x) + _dot(y, y))
+    pull = (drag_ratio - 1) * np.stack([_dot(motion, along) for motion in motions], axis=1)
+    pull[:, 2] -= drag_ratio * (_dot(x, v) - _dot(y, u))
     return np.linalg.solve(matrix, pull[..., None])[..., 0]
 
 
-def _centred(theta: FloatArray) -> FloatArray:
-    step = np.stack([np.cos(theta), np.sin(theta)], axis=-1) / theta.shape[1]
-    middle = np.cumsum(step, axis=1) - step / 2
+def _centred(direction: FloatArray) -> FloatArray:
+    """Give one coordinate of the middles of the segments, relative to their mean."""
+    middle = (np.cumsum(direction, axis=1) - direction / 2) / direction.shape[1]
     centred: FloatArray = middle - middle.mean(axis=1, keepdims=True)
     return centred
 
 
-def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    product: FloatArray = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-    return product
+def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.einsum("fs,fs->f", a, b)
 
 
 def coherence_by_submatrices(phi: FloatArray, chain: MarkovChain) -> FloatArray:

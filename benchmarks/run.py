@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from timing import HEADER, Timing, row, timed
 import ethomarkov as em
 from ethomarkov._core.series import Series
 from ethomarkov.coarse.coherence import best_cut, coherence_along
-from ethomarkov.coarse.tree import StateTree, grow_tree, restrict
+from ethomarkov.coarse.tree import grow_tree, restrict
 from ethomarkov.locomotion import propel, skeletons
 from ethomarkov.locomotion.ensemble import CrawlRule, move
 from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
@@ -89,15 +88,10 @@ def tree() -> None:
     size = f"N = {chain.states.size}, {chain.transition.nnz:,} transitions"
     row("coherence of all cuts", size, found, "a loop of submatrices", theirs, f"equal to {gap:.0e}")
     grown = timed(lambda: grow_tree(chain, 7), 3)
-    theirs = timed(lambda: _search_divisions(chain, grown.answer))
+    inner = [restrict(chain, grown.answer.members(int(k))) for k in np.flatnonzero(grown.answer.divided > 0)]
+    divisions = [(best_cut(part).phi, part) for part in inner]
+    theirs = timed(lambda: [peers.coherence_by_submatrices(*division) for division in divisions])
     row("tree of 7 states", size, grown, "the loops of its six cuts alone", theirs)
-
-
-def _search_divisions(chain: em.MarkovChain, grown: StateTree) -> None:
-    """Measure all cuts of every node that was divided, with eigenvectors at hand."""
-    for node in np.flatnonzero(grown.divided > 0):
-        inner = restrict(chain, grown.members(int(node)))
-        peers.coherence_by_submatrices(best_cut(inner).phi, inner)
 
 
 def walks() -> None:
@@ -136,9 +130,8 @@ def ensemble() -> None:
     study = one_worm()
     animal = animal_model(study)
     simulate_runs(study, animal, CrawlRule(n_runs=2, duration=120.0))  # compile
-    found = timed(
-        lambda: simulate_runs(study, animal, CrawlRule(n_runs=N_RUNS, duration=60.0 * MINUTES), threads=THREADS)
-    )
+    rule = CrawlRule(n_runs=N_RUNS, duration=60.0 * MINUTES)
+    found = timed(lambda: simulate_runs(study, animal, rule, threads=THREADS))
     row("ensemble", f"{N_RUNS} worms of {MINUTES} min, path and all measures", found, note=f"{THREADS} threads")
     for name, part in _parts_of_a_run(study, animal).items():
         row(f"of which {name}", f"{N_RUNS} runs", part, note="one thread, from 16 runs")
@@ -149,7 +142,7 @@ def _parts_of_a_run(study: Study, animal: MarkovAnimal, n_runs: int = 16) -> dic
     postures = next(animal.behave(rule.duration, n_runs))
     paths = move(postures, study.basis, rule)
     pieces = [(postures.of(k), paths.of(k)) for k in range(n_runs)]
-    parts: dict[str, Callable[[], object]] = {
+    parts = {
         "walk and unfolding": lambda: next(animal.behave(rule.duration, n_runs)),
         "path": lambda: move(postures, study.basis, rule),
     }

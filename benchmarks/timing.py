@@ -33,10 +33,14 @@ def timed(function: Callable[[], object], repeats: int = 1) -> Timing:
 
 
 def _once(function: Callable[[], object]) -> Timing:
-    before, start = os.times(), time.perf_counter()
+    cpu, start = _cpu_seconds(), time.perf_counter()
     answer = function()
-    seconds, after = time.perf_counter() - start, os.times()
-    return Timing(seconds, sum(after[:4]) - sum(before[:4]), answer)
+    return Timing(time.perf_counter() - start, _cpu_seconds() - cpu, answer)
+
+
+def _cpu_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def row(stage: str, size: str, found: Timing, peer: str = "", theirs: Timing | None = None, note: str = "") -> None:

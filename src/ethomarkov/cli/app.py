@@ -17,6 +17,8 @@ COMMANDS = {
     "states": "Divide the behaviour of a study into a tree of states; name and time them.",
     "simulate": "Simulate many runs of a study's animals or states, and how far they get.",
     "path": "Compute paths from recorded postures, and fit the drag ratio to measured paths.",
+    "validate": "Compare a study's animals with simulated ones, and say whether the model can be trusted.",
+    "forage": "Compare what the states of a study find when food is at a distance.",
     "map": "Draw the space of posture sequences of a study in two dimensions.",
     "apply": "Apply a study's model to new recordings, and tell whether it may be trusted there.",
     "summary": "Print the key figures of a study.",

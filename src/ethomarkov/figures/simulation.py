@@ -1,4 +1,4 @@
-"""Simulated animals beside the recorded ones: correlations, spectra and kymographs of their postures."""
+"""Simulated animals beside the recorded ones: spectra and kymographs of their postures."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -16,9 +16,7 @@ from ethomarkov.figures.paths import draw_paths
 from ethomarkov.figures.style import DATA, MISSING, MODES, SIMULATION, figure_style, new_figure, plain_text
 
 __all__ = [
-    "autocorrelation",
     "body_rows",
-    "draw_autocorrelation",
     "draw_kymograph",
     "draw_kymographs",
     "draw_paths",
@@ -35,30 +33,6 @@ BODY_COLOURS = "PuOr_r"
 SHOWN_PERCENT = 98.0
 MOST_TEETH = 12
 CURVATURE_PARTS = 10
-
-
-def autocorrelation(series: Series, component: int, max_lag: int) -> FloatArray:
-    """Correlate a component with itself, over all gap-free pairs."""
-    values = series.values[:, component].astype(float)
-    values = values - values[series.segments.valid].mean()
-    variance = np.square(values[series.segments.valid]).mean()
-    out = np.full(max_lag, np.nan)
-    for lag in range(max_lag):
-        first, last = series.segments.pairs(lag)
-        if first.size:
-            out[lag] = (values[first] * values[last]).mean() / variance
-    return out
-
-
-def draw_autocorrelation(axes: Axes, data: Series, simulated: Series, component: int, seconds: float = 8.0) -> None:
-    """Draw the autocorrelation of one mode in data and simulation."""
-    max_lag = round(seconds * data.sampling.rate)
-    lags = np.arange(max_lag) / data.sampling.rate
-    for series, colour, label in ((data, DATA, "data"), (simulated, SIMULATION, "simulation")):
-        axes.plot(lags, autocorrelation(series, component, max_lag), color=colour, label=label, lw=1.3)
-    axes.axhline(0, color="#888888", lw=0.6)
-    axes.set(xlabel="lag (s)", xlim=(0, seconds))
-    axes.set_title(f"Autocorrelation of $a_{component + 1}$")
 
 
 # --- spectra ---------------------------------------------------------------------------------------------------------

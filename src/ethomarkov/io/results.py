@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import re
 import types
 import typing
 from collections.abc import Mapping
@@ -44,6 +45,11 @@ def save_results(path: Path, results: Mapping[str, object], attrs: Mapping[str, 
         stream = io.BytesIO()
         xr.DataTree.from_dict(nodes).to_netcdf(stream, engine="h5netcdf", encoding=encoding)
         temporary.write_bytes(stream.getbuffer())
+
+
+def group_name(*parts: object) -> str:
+    """Make a name that a group of a file can have, from words of any kind."""
+    return "_".join(re.sub(r"\W+", "_", str(part)) for part in parts)
 
 
 def load_results(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:

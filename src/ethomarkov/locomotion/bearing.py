@@ -327,7 +327,8 @@ def _successive_steps(path: Path, lag: int) -> tuple[IntArray, FloatArray, Float
 
 def _angle(steps: FloatArray) -> FloatArray:
     """Direction of each step; NaN for none."""
-    return np.where(steps.any(axis=1), np.arctan2(steps[:, 1], steps[:, 0]), np.nan)
+    x, y = steps.T
+    return np.where((x != 0) | (y != 0), np.arctan2(y, x), np.nan)
 
 
 def _held_bearing(path: Path, interval: float | None) -> tuple[FloatArray, Segments]:

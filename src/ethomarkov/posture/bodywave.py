@@ -37,7 +37,9 @@ def phase_velocity(amplitudes: Series) -> FloatArray:
         a1, a2 = amplitudes.values[start:stop, :2].T.astype(float)
         phase = -np.unwrap(np.arctan2(a2, a1))
         frames = np.arange(stop - start)
-        omega[start:stop] = CubicSpline(frames, phase)(frames, 1)
+        spline = CubicSpline(frames, phase)
+        omega[start : stop - 1] = spline.c[2]  # slopes at the knots, which evaluation would look up one by one
+        omega[stop - 1] = spline(frames[-1], 1)
     return omega * amplitudes.sampling.rate / (2 * np.pi)
 
 

@@ -18,18 +18,21 @@ from ethomarkov.coarse.kinetics import jump_chain, time_budget
 from ethomarkov.figures.kinetics import draw_transition_graph
 from ethomarkov.figures.recording import draw_coverage, draw_traces
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains, draw_spectrum
-from ethomarkov.figures.simulation import draw_autocorrelation, draw_paths
+from ethomarkov.figures.simulation import draw_paths
 from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_time_budget
 from ethomarkov.figures.style import figure_style, new_figure, save_figure
+from ethomarkov.figures.validation import draw_autocorrelations
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.markov.selection import choose_n_delays, choose_n_states
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.report.state_figures import tree_figure
+from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO, Study
 from ethomarkov.workflow.summary import Figures, summarize
 
 REPORT_FILE = "report.html"
+CORRELATED_SECONDS = 6.0
 CRAWL_SECONDS = 60.0
 CRAWL_POINTS = 26
 
@@ -136,15 +139,10 @@ def _draw_transitions(study: Study) -> Figure:
 
 
 def _draw_autocorrelations(study: Study) -> Figure:
-    n_modes = min(study.postures.n_components, 5)
-    with figure_style():
-        figure = new_figure(8.5, 2.3)
-        for k, axes in enumerate(np.atleast_1d(figure.subplots(1, n_modes, sharey=True))):
-            draw_autocorrelation(axes, study.postures, study.simulated, k, seconds=6.0)
-            if k == 0:
-                axes.set_ylabel("correlation")
-                axes.legend(loc="upper right")
-    return figure
+    sampling = study.postures.sampling
+    seconds = sampling.seconds(max(1, round(CORRELATED_SECONDS * sampling.rate)))
+    data, simulated = autocorrelation(study.postures, seconds), autocorrelation(study.simulated, seconds, over="runs")
+    return draw_autocorrelations(data, simulated)
 
 
 def _draw_paths(study: Study) -> Figure:

@@ -10,7 +10,7 @@ from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray
 from ethomarkov.coarse.tree import restrict
-from ethomarkov.exceptions import ConnectivityError
+from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.simulation.postures import Repertoire, UnfoldMethod, unfold_blocks
 from ethomarkov.simulation.symbols import simulate_symbols
@@ -120,6 +120,8 @@ class MarkovAnimal:
 def _start(chain: MarkovChain, symbols: Symbols, start: Start) -> int | None:
     if start == "stationary":
         return None
+    if start != "first":
+        raise InputFormatError(f"start={start!r} is not known. Use 'first' or 'stationary'.")
     labels = symbols.labels[symbols.segments.valid]
     connected = np.flatnonzero(chain.state_index[labels] >= 0)
     if connected.size == 0:

@@ -108,7 +108,7 @@ def reconstruct_paths(study: Study, search: DragSearch | None = None, *, threads
     """
     basis, measured = body_basis(study), measured_path(study)
     lengths, is_fitted = body_lengths(study)
-    lengths = np.where(np.isfinite(lengths), lengths, 1.0)
+    lengths = np.where(np.isfinite(lengths) & (measured is not None), lengths, 1.0)
     computed = propel(
         study.postures,
         study.settings.drag_ratio,

@@ -1,6 +1,8 @@
 """The states of a study at any level of its tree: what the body does in them, and their names."""
 
+import dataclasses
 import itertools
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -95,12 +97,11 @@ def given_names(study: "Study", level: int) -> tuple[str, ...]:
     level where it appears. Two states are always run and pirouette.
     """
     tree = study.tree
+    nodes = tree.nodes_at(level)
     own = {at: dict(zip(tree.nodes_at(at), _named(study, at), strict=True)) for at in tree.levels}
     if level <= MACRO_LEVEL:
         return tuple(own[level].values())
-    names = [
-        own[max(tree.levels) if tree.divided[node] < 0 else int(tree.born[node])][node] for node in tree.nodes_at(level)
-    ]
+    names = [own[max(tree.levels) if tree.divided[node] < 0 else int(tree.born[node])][node] for node in nodes]
     # Names from different levels can meet; then those of the level itself are told apart.
     return tuple(names) if len(set(names)) == len(names) else tuple(own[level].values())
 
@@ -109,16 +110,44 @@ def _named(study: "Study", level: int) -> tuple[str, ...]:
     return name_states(traits_at(study, level), is_worm=study.is_worm)
 
 
-def check_renames(study: "Study") -> None:
-    """Refuse new names for states that exist at no level."""
+def rename_states(study: "Study", names: Mapping[str, str], earlier: Mapping[str, str]) -> "Study":
+    """Give states new names.
+
+    Parameters
+    ----------
+    study
+        With its tree.
+    names
+        From names that the study gives to new ones.
+    earlier
+        The same from before. Those of states that the tree no longer has are kept for when it has them again.
+    """
+    settings = study.settings.model_copy(update={"names": {**earlier, **names}})
+    renamed = dataclasses.replace(study, settings=settings)
+    check_renames(renamed, names)
+    return renamed
+
+
+def check_renames(study: "Study", asked: Collection[str] | None = None) -> None:
+    """Refuse new names for states that exist at no level, and names that stand for two states of a level.
+
+    Parameters
+    ----------
+    study
+        With its new names.
+    asked
+        Names that must exist; all that are renamed by default.
+    """
     named = (given_names(study, level) for level in study.tree.levels)
     known = set(itertools.chain.from_iterable(named))
-    unknown = sorted(set(study.settings.names) - known)
+    unknown = sorted(set(study.settings.names if asked is None else asked) - known)
     if unknown:
         raise InputFormatError(
             f"No state is named {', '.join(map(repr, unknown))}; there are {', '.join(map(repr, sorted(known)))}. "
             "Rename one of these."
         )
+    for level in study.tree.levels:
+        state_names(study, level)
 
 
 def stability_over_seeds(

@@ -39,7 +39,7 @@ def summarize(study: Study) -> Figures:
         "timescales": _timescale_figures(study),
         "events_per_minute": _event_figures(study),
         "simulation": _simulation_figures(study),
-        "warnings": _warnings(study),
+        "warnings": study_warnings(study),
     }
 
 
@@ -218,7 +218,7 @@ def _spread(series: Series) -> list[float]:
     return [round(float(sd), 4) for sd in values.std(axis=0)]
 
 
-def _warnings(study: Study) -> list[str]:
+def study_warnings(study: Study) -> list[str]:
     """Say plainly what a reader should know before believing the figures."""
     found = []
     visits = study.symbols.visits()

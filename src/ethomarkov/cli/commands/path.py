@@ -1,6 +1,5 @@
 """Paths from postures, and the drag ratio that explains measured paths."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import limited_threads, progress_bar
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
@@ -76,11 +76,7 @@ def _write(study: Study, found: Reconstruction, spread: Diffusion | None, out: P
     if spread is not None:
         results["diffusion"] = spread
     save_results(out / "path.nc", results, {"settings": study.settings.model_dump_json()})
-    with atomic_path(out / "path.csv") as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        rows = list(_rows(study, found, spread))
-        writer = csv.DictWriter(handle, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    write_table(out / "path.csv", _rows(study, found, spread))
     for name, figure in draw_reconstruction_figures(study, found).items():
         with atomic_path(out / name) as temporary:
             save_figure(figure, temporary)

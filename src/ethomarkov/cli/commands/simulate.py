@@ -1,6 +1,5 @@
 """Simulated animals of a study: postures and paths of many runs."""
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -17,7 +16,7 @@ from ethomarkov.cli.terminal import limited_threads, progress_bar
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
-from ethomarkov.io.results import save_results
+from ethomarkov.io.results import group_name, save_results
 from ethomarkov.locomotion.displacement import Diffusion, Displacement
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.report.path_figures import draw_run_figures
@@ -141,7 +140,7 @@ def _animal_models(study: Study, animal: str) -> Iterator[tuple[int | None, Mark
 
 
 def _state_models(study: Study, state: str, level: int | None) -> Iterator[tuple[int | None, MarkovAnimal]]:
-    at = level or study.finest
+    at = study.finest if level is None else level
     names = state_names(study, at)
     if state not in (EACH, *names):
         raise InputFormatError(
@@ -163,17 +162,13 @@ def _length(study: Study, lengths: np.ndarray, individual: int | None) -> tuple[
 
 
 def _write(study: Study, found: Sequence[Runs], data: Displacement | None, out: Path) -> None:
-    results: dict[str, object] = {f"runs_{k}_{_plain(one.name)}": one for k, one in enumerate(found)}
+    results: dict[str, object] = {group_name("runs", k, one.name): one for k, one in enumerate(found)}
     if data is not None:
         results["measured"] = data
     save_results(out / "simulation.nc", results, {"settings": study.settings.model_dump_json()})
     for name, figure in draw_run_figures(study, found, data).items():
         with atomic_path(out / name) as temporary:
             save_figure(figure, temporary)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"\W+", "_", name)
 
 
 def _table(found: Sequence[Runs], data: Displacement | None) -> Table:

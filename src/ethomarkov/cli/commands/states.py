@@ -1,6 +1,5 @@
 """The states of a study: a tree of behaviours with names and kinetics."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.table import Table
 from ethomarkov._core.interval import bootstrap_interval
 from ethomarkov._core.types import FloatArray
 from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import limited_threads, progress_bar
 from ethomarkov.coarse.dwell_laws import LawChoice, paper_biexponential
 from ethomarkov.coarse.kinetics import find_dwells
@@ -27,8 +27,8 @@ from ethomarkov.report.state_figures import draw_state_figures
 from ethomarkov.workflow import Study
 from ethomarkov.workflow.bouts import find_bouts, states_dataset, write_boris, write_intervals
 from ethomarkov.workflow.kinetics import Kinetics, dwell_laws, study_kinetics
-from ethomarkov.workflow.states import stability_over_seeds, state_names, traits_at
-from ethomarkov.workflow.study import MACRO, regrow_study
+from ethomarkov.workflow.states import rename_states, stability_over_seeds, state_names, traits_at
+from ethomarkov.workflow.study import MACRO, STUDY_FILE, regrow_study
 
 DEFAULT = RunningOptions()
 TRAIT_TITLES = {
@@ -79,18 +79,19 @@ def states(
         require_at_least(value, least, name)
     require_at_least(shuffles, 0, "--shuffles")
     loaded = Study.load(study)
-    changes = {"n_behaviours": levels, "n_resamples": resamples, "names": loaded.settings.names | _renames(rename)}
+    home, new_names = _home(study), _renames(rename)
+    changes: dict[str, object] = {"n_behaviours": levels, "n_resamples": resamples, "names": {}}
     if min_measure is not None:
         if not 0 <= min_measure < 0.5:
             raise InputFormatError(f"--min-measure is {min_measure}; a share from 0 up to 0.5 is needed.")
         changes["min_measure"] = min_measure
-    home = study if study.is_dir() else study.parent
     target = out or home / "states"
     for place in (target, home):
         check_writable(place)
     console = Console(quiet=running.quiet)
     with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
         grown = regrow_study(loaded, changes, n_shuffles=shuffles, threads=threads, progress=progress)
+        grown = rename_states(grown, new_names, loaded.settings.names)
         over_seeds = stability_over_seeds(grown, seeds, threads=threads, progress=progress)
         found = {level: study_kinetics(grown, level) for level in dict.fromkeys((MACRO, grown.finest))}
         laws = dwell_laws(grown, found[MACRO])
@@ -101,6 +102,16 @@ def states(
     for line in _findings(grown, found[MACRO], laws):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"\nWritten to {escape(str(target))}, and into the study.", highlight=False, soft_wrap=True)
+
+
+def _home(study: Path) -> Path:
+    """Find the directory whose study takes the new tree."""
+    if not study.is_dir() and study.name != STUDY_FILE:
+        raise InputFormatError(
+            f"{study}: the new tree is written into {STUDY_FILE}, which this file is not. Rename it, or name the "
+            "directory that `ethomarkov run` wrote."
+        )
+    return study if study.is_dir() else study.parent
 
 
 def _renames(given: Sequence[str]) -> dict[str, str]:
@@ -122,23 +133,15 @@ def _write(study: Study, found: Mapping[int, Kinetics], over_seeds: FloatArray, 
     write_intervals(bouts, out / "intervals")
     with atomic_path(out / "states_movement.nc") as temporary:
         states_dataset(study.states(finest), state_names(study, finest)).to_netcdf(temporary, engine="h5netcdf")
-    _write_table(out / "states.csv", _state_rows(study, over_seeds))
-    _write_table(out / "budget.csv", _budget_rows(study, found[finest]))
-    _write_table(out / "transitions.csv", _transition_rows(found))
+    write_table(out / "states.csv", _state_rows(study, over_seeds))
+    write_table(out / "budget.csv", _budget_rows(study, found[finest]))
+    write_table(out / "transitions.csv", _transition_rows(found))
     results: dict[str, object] = {"tree": study.tree, "traits": study.traits}
     results |= {f"kinetics_{level}": kinetics for level, kinetics in found.items()}
     save_results(out / "states.nc", results, {"settings": study.settings.model_dump_json()})
     for name, figure in draw_state_figures(study, found).items():
         with atomic_path(out / name) as temporary:
             save_figure(figure, temporary)
-
-
-def _write_table(file: Path, rows: Iterator[dict[str, object]]) -> None:
-    table = list(rows)
-    with atomic_path(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, list(table[0]))
-        writer.writeheader()
-        writer.writerows(table)
 
 
 def _state_rows(study: Study, over_seeds: FloatArray) -> Iterator[dict[str, object]]:

@@ -1,0 +1,108 @@
+"""What each state of a study is good for: food found by animals that never leave it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ethomarkov._core.random import generator
+from ethomarkov._core.types import Progress
+from ethomarkov.coarse.kinetics import time_budget
+from ethomarkov.foraging.coverage import SweepRule
+from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage, cover_states, food_curve, match_time
+from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.workflow.paths import body_basis
+from ethomarkov.workflow.runs import state_model
+from ethomarkov.workflow.study import Study
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForageRule:
+    """How animals forage.
+
+    Parameters
+    ----------
+    n_runs, seconds
+        Runs in every state, and their duration.
+    sweep
+        Width of the body and the grid; 5 % of the length by default, or the published raster.
+    seed
+        Of the runs.
+    """
+
+    n_runs: int = 1000
+    seconds: float = 100.0
+    sweep: SweepRule = field(default_factory=SweepRule)
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foraging:
+    """What the states of a level find.
+
+    Parameters
+    ----------
+    level
+        Number of states.
+    coverage
+        Share of discs around the start that runs in each state cover.
+    curve
+        Probability that food is found in each state, against its distance.
+    matching
+        The same in the largest disc, against the time that animals spend in each state.
+    """
+
+    level: int
+    coverage: StateCoverage
+    curve: FoodCurve
+    matching: Matching
+
+
+def forage_study(
+    study: Study,
+    level: int,
+    how: ForageRule | None = None,
+    *,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Foraging:
+    """Let animals forage that never leave a state, and compare the states.
+
+    Parameters
+    ----------
+    study
+        With tangent angles.
+    level
+        Number of states.
+    how
+        Runs and body; as published by default, but for the swept body.
+    threads, progress
+        Cores to use; called after every block of runs.
+    """
+    how = how or ForageRule()
+    n_steps = max(2, round(how.seconds / study.chain.lag))
+    rule = CrawlRule(
+        duration=n_steps * study.chain.lag,
+        n_runs=how.n_runs,
+        drag_ratio=study.settings.drag_ratio,
+        scheme=study.settings.scheme,
+        method=study.settings.unfolding,
+    )
+    # From anywhere in the state: runs from one microstate would all begin alike.
+    animals = [state_model(study, level, k, start="stationary") for k in range(len(study.tree.nodes_at(level)))]
+    coverage = cover_states(
+        animals,
+        body_basis(study),
+        rule,
+        sweep=how.sweep,
+        rng=generator(how.seed, "forage"),
+        threads=threads,
+        progress=progress,
+    )
+    shares = time_budget(study.states(level))
+    known = shares[np.isfinite(shares).all(axis=1)]
+    return Foraging(
+        level=level,
+        coverage=coverage,
+        curve=food_curve(coverage, study.tree.measures_at(level), rng=generator(how.seed, "food curve")),
+        matching=match_time(coverage, known, rng=generator(how.seed, "matching")),
+    )

@@ -1,0 +1,233 @@
+"""Is the model of a study right? Every animal against runs of its own Markov animal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.random import generator
+from ethomarkov._core.types import Progress
+from ethomarkov.exceptions import EthomarkovError
+from ethomarkov.simulation.animal import MarkovAnimal
+from ethomarkov.validation.drifting import Drift, EntryRate, drift, entry_rate
+from ethomarkov.validation.held_out import HeldOut, predict_held_out
+from ethomarkov.validation.prediction import PredictionError, recorded_error, simulated_error
+from ethomarkov.validation.splits import CrossValidation, FitRule, block_splits, cross_validate, worm_statistics
+from ethomarkov.workflow.checks import AnimalCheck, Check, check_animal
+from ethomarkov.workflow.runs import animal_model
+from ethomarkov.workflow.study import MACRO, Study
+from ethomarkov.workflow.summary import study_warnings
+
+RARE_SHARE = 0.25
+MOST_WALKS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """One statistic over all animals.
+
+    Parameters
+    ----------
+    name, unit
+        Of the statistic.
+    data, simulation
+        Mean over animals with its interval over animals.
+    n_agree, n_animals
+        Animals that lie within 95 % of their own runs, and animals in which it could be judged.
+    """
+
+    name: str
+    unit: str
+    data: Interval
+    simulation: Interval
+    n_agree: int
+    n_animals: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no more animals fall outside than chance explains: at most 5 % are expected to."""
+        outside = self.n_animals - self.n_agree
+        return bool(stats.binom.sf(outside - 1, self.n_animals, 0.05) > 0.05) if outside else True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """Answers to the question whether a study's model can be trusted.
+
+    Parameters
+    ----------
+    animals
+        Every animal against its own runs.
+    agreements
+        The same over all animals, one per statistic.
+    recorded_error, simulated_error
+        How errors of prediction grow, from data and from the model.
+    held_out
+        Prediction of animals (or blocks) that were not learned from.
+    entries, run_entries, drift
+        Rate of entering the second macrostate in sliding windows, of animals and of runs of the model of all, and
+        whether that of the animals drifts.
+    cross_validation
+        In blocks, where it was asked for.
+    warnings
+        What a reader should know, in plain words.
+    """
+
+    animals: tuple[AnimalCheck, ...]
+    agreements: tuple[Agreement, ...]
+    recorded_error: PredictionError
+    simulated_error: PredictionError
+    held_out: HeldOut
+    entries: EntryRate
+    run_entries: EntryRate
+    drift: Drift
+    cross_validation: Mapping[str, CrossValidation]
+    warnings: tuple[str, ...]
+
+
+def validate_study(
+    study: Study,
+    *,
+    n_runs: int = 200,
+    n_repeats: int = 0,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Validation:
+    """Compare every animal of a study with runs of its own Markov animal.
+
+    Parameters
+    ----------
+    study
+        To be judged.
+    n_runs
+        Simulated runs of each animal, of its own duration.
+    n_repeats
+        Repeats of block cross-validation; none by default, 50 as published.
+    seed
+        Of all random choices.
+    threads, progress
+        Cores to use; called now and then.
+    """
+    models = _models(study)
+    animals = tuple(check_animal(study, k, n_runs, seed=seed, threads=threads, progress=progress) for k in models)
+    agreements = _agreements(animals)
+    states = study.states(MACRO)
+    entries = entry_rate(states, 1, shortest=study.chain.lag)
+    drifting = drift(entries, rng=generator(seed, "drift"))
+    fit = fit_rule(study, seed)
+    predicted = simulated_error(
+        study.postures, study.symbols, _every_animal(study, models), rng=generator(seed, "simulated error")
+    )
+    held_out = predict_held_out(study.postures, fit, threads=threads, progress=progress)
+    return Validation(
+        animals=animals,
+        agreements=agreements,
+        recorded_error=recorded_error(study.postures, study.symbols, rng=generator(seed, "recorded error")),
+        simulated_error=predicted,
+        held_out=held_out,
+        entries=entries,
+        run_entries=_run_entries(study, min(n_runs, MOST_WALKS), seed),
+        drift=drifting,
+        cross_validation=_cross_validate(study, fit, n_repeats, threads, progress) if n_repeats else {},
+        warnings=tuple(_warnings(study, agreements, held_out, drifting)),
+    )
+
+
+def fit_rule(study: Study, seed: int = 0) -> FitRule:
+    """Learn held-out models as the study learned its own."""
+    return FitRule(
+        n_delays=study.settings.n_delays,
+        n_states=study.settings.n_states,
+        lag=study.chain.lag,
+        min_measure=study.settings.min_measure,
+        method=study.settings.unfolding,
+        seed=seed,
+    )
+
+
+def _models(study: Study) -> dict[int, MarkovAnimal]:
+    """Markov animals of the individuals that have enough data for one."""
+    found = {}
+    for k in range(study.symbols.segments.n_individuals):
+        try:
+            found[k] = animal_model(study, k)
+        except EthomarkovError:  # too short for the lag, or nothing is visited twice
+            continue
+    if not found:
+        found[0] = animal_model(study, 0)  # raises the reason
+    return found
+
+
+def _every_animal(study: Study, models: Mapping[int, MarkovAnimal]) -> list[MarkovAnimal]:
+    """One Markov animal per individual; those without a model of their own take that of all."""
+    whole = None if len(models) == study.symbols.segments.n_individuals else animal_model(study)
+    return [models.get(k) or whole or models[0] for k in range(study.symbols.segments.n_individuals)]
+
+
+def _run_entries(study: Study, n_runs: int, seed: int) -> EntryRate:
+    """Count entries into the second macrostate in walks of the model of all animals."""
+    seconds = float(np.diff(study.postures.segments.offsets).max()) / study.postures.sampling.rate
+    walks = animal_model(study, start="stationary").walk(seconds, n_runs, rng=generator(seed, "entries"))
+    return entry_rate(walks.relabel(study.tree.states_at(MACRO)), 1, shortest=study.chain.lag, over="runs")
+
+
+def _agreements(animals: Sequence[AnimalCheck]) -> tuple[Agreement, ...]:
+    """Average every statistic over the animals that have it."""
+    rows: dict[str, list[Check]] = {}
+    for animal in animals:
+        for check in animal.checks:
+            rows.setdefault(check.statistic, []).append(check)
+    found = []
+    for name, checks in rows.items():
+        known = [check for check in checks if np.isfinite([check.data, check.simulation]).all()]
+        if known:
+            found.append(
+                Agreement(
+                    name=name,
+                    unit=known[0].unit,
+                    data=bootstrap_interval(np.array([check.data for check in known]), "animals"),
+                    simulation=bootstrap_interval(np.array([check.simulation for check in known]), "animals"),
+                    n_agree=sum(check.agrees for check in known),
+                    n_animals=len(known),
+                )
+            )
+    return tuple(found)
+
+
+def _cross_validate(
+    study: Study, fit: FitRule, n_repeats: int, threads: int, progress: Progress | None
+) -> dict[str, CrossValidation]:
+    """Cross-validate in blocks, honestly and as published, on the same splits."""
+    splits = block_splits(study.postures.segments, n_repeats=n_repeats, rng=generator(fit.seed, "splits"))
+    statistics = worm_statistics(fit.lag)
+    statistics = statistics if study.is_worm else {"leaving rates": statistics["leaving rates"]}
+    return {
+        kind: cross_validate(
+            study.postures, replace(fit, leaky=kind == "leaky"), splits, statistics, threads=threads, progress=progress
+        )
+        for kind in ("honest", "leaky")
+    }
+
+
+def _warnings(study: Study, agreements: Sequence[Agreement], held_out: HeldOut, drifting: Drift) -> Iterator[str]:
+    """Say plainly what speaks against the model."""
+    yield from study_warnings(study)
+    wrong = [row.name for row in agreements if not row.agrees]
+    if wrong:
+        yield f"Not reproduced by the model: {', '.join(wrong)}."
+    if np.isfinite(drifting.p_value) and drifting.p_value < 0.05:
+        yield f"Behaviour is not stationary, as the model takes it to be. {drifting.sentence}"
+    unseen = float(held_out.unseen.mean())
+    if unseen > RARE_SHARE:
+        yield (
+            f"{unseen:.0%} of the transitions of {held_out.over} that were not learned from had never been seen: use "
+            "fewer microstates or more data."
+        )
+    gain = held_out.mean_gain()
+    if not gain.estimate > 0:
+        yield "The model does not predict what it has not seen better than occupancy alone: use fewer microstates."
+    if study.settings.unfolding == "paper":
+        yield "Postures are joined as published: seams between sequences add fast movement and reversals."

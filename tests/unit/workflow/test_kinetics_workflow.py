@@ -1,0 +1,158 @@
+"""Kinetics of a study against direct computation from its labels and its chain."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from ethomarkov.io.results import load_result, save_results
+from ethomarkov.workflow.kinetics import ENOUGH_STAYS, Kinetics, dwell_laws, steady_rates, study_kinetics
+from ethomarkov.workflow.states import state_names
+
+
+@pytest.fixture(scope="module")
+def macro(study):
+    return study_kinetics(study, 2, n_resamples=20)
+
+
+@pytest.fixture(scope="module")
+def finest(study):
+    return study_kinetics(study, study.finest, n_resamples=10)
+
+
+def looks(study, level):
+    """The state every lag, run by run, with the index of the animal."""
+    stride = round(study.chain.lag * study.symbols.sampling.rate)
+    states = study.states(level)
+    return [(int(owner), states.labels[start:stop:stride].tolist()) for start, stop, owner in states.segments]
+
+
+def counts_at(study, level, lag_frames):
+    """Transitions between states a number of frames apart, both in one gap-free run of microstates."""
+    group = study.tree.states_at(level)
+    counts = np.zeros((level, level))
+    for start, stop, _ in study.symbols.segments:
+        labels = group[study.symbols.labels[start:stop]]
+        for a, b in zip(labels[:-lag_frames], labels[lag_frames:], strict=True):
+            if a >= 0 and b >= 0:
+                counts[a, b] += 1
+    return counts
+
+
+def test_names_and_level(study, macro, finest):
+    assert (macro.level, finest.level) == (2, study.finest)
+    assert macro.names == state_names(study, 2)
+    assert finest.names == state_names(study, study.finest)
+
+
+def test_time_budget(study, finest):
+    states = study.states(study.finest)
+    for animal, (first, stop) in enumerate(itertools.pairwise(states.segments.offsets)):
+        labels = states.labels[first:stop]
+        shares = np.bincount(labels[labels >= 0], minlength=study.finest) / (labels >= 0).sum()
+        np.testing.assert_allclose(finest.budget[animal], shares)
+
+
+def test_stays(study, finest):
+    runs = looks(study, study.finest)
+    stays = [(owner, state, len(list(same))) for owner, run in runs for state, same in itertools.groupby(run)]
+    assert finest.dwells.individual.tolist() == [owner for owner, _, _ in stays]
+    assert finest.dwells.state.tolist() == [state for _, state, _ in stays]
+    np.testing.assert_allclose(finest.dwells.duration, [n * study.chain.lag for _, _, n in stays])
+
+
+def test_jumps(study, finest):
+    jumps = np.zeros((study.finest, study.finest), dtype=int)
+    for _, run in looks(study, study.finest):
+        order = [state for state, _ in itertools.groupby(run)]
+        for a, b in itertools.pairwise(order):
+            jumps[a, b] += 1
+    np.testing.assert_array_equal(finest.jumps.counts, jumps)
+    left = jumps.sum(axis=1) > 0
+    expected = jumps[left] / jumps[left].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(finest.jumps.probabilities[left], expected)
+
+
+def test_rates_of_leaving(study, macro):
+    """Ends that were seen over the looks at which the stay was seen to go on or to end."""
+    for animal, state in itertools.product(range(3), range(2)):
+        ends = followed = 0
+        for owner, run in looks(study, 2):
+            if owner == animal:
+                ends += sum(a == state != b for a, b in itertools.pairwise(run))
+                followed += sum(a == state for a in run[:-1])
+        rate = macro.leaving[animal, state]
+        assert rate == pytest.approx(-np.log1p(-ends / followed) / study.chain.lag, rel=0.35)
+        assert rate == pytest.approx(ends / (followed * study.chain.lag), rel=0.35)
+
+
+def test_first_passage_by_a_dense_solution(study, finest):
+    chain, group = study.chain, study.tree.states_at(study.finest)[study.chain.states]
+    P = chain.transition.toarray()
+    for target in range(study.finest):
+        outside = group != target
+        times = np.zeros(len(P))
+        left = np.eye(outside.sum()) - P[np.ix_(outside, outside)]
+        times[outside] = np.linalg.solve(left, np.full(outside.sum(), chain.lag))
+        for source in range(study.finest):
+            mine = group == source
+            expected = chain.stationary[mine] @ times[mine] / chain.stationary[mine].sum()
+            assert finest.passage[source, target] == pytest.approx(expected, rel=1e-9)
+
+
+def test_chapman_kolmogorov_against_direct_counts(study, macro):
+    stride = round(study.chain.lag * 16)
+    assert len(macro.check.lags) == 8
+    for k in (1, 2, 8):
+        counts = counts_at(study, 2, k * stride)
+        expected = counts / counts.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(macro.check.observed[k - 1], expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            macro.check.coarse[k - 1], np.linalg.matrix_power(macro.check.observed[0], k), rtol=1e-9
+        )
+
+
+def test_steady_rates_explain_the_transitions_at_their_lag(study):
+    times, rates, is_steady = steady_rates(study, 2, n_resamples=5)
+    counts = counts_at(study, 2, round(rates.lag * 16))
+    P = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(expm(rates.rates * rates.lag), P, atol=1e-9)
+    np.testing.assert_allclose(rates.rates.sum(axis=1), 0, atol=1e-12)
+    row = int(np.abs(times.lags - rates.lag).argmin())
+    assert times.lags[row] == pytest.approx(rates.lag)
+    # of two states, the relaxation time is one over the sum of both rates
+    assert times.times[row, 0] == pytest.approx(1 / -np.trace(rates.rates), rel=1e-9)
+    assert (rates.lag, is_steady) == times.steady_lag()
+
+
+def test_lags_are_whole_frames_that_fit_the_recording(study):
+    times, _, _ = steady_rates(study, 2, n_resamples=2)
+    np.testing.assert_allclose(times.lags * 16, np.rint(times.lags * 16), atol=1e-9)
+    assert (np.diff(times.lags) > 0).all()
+    assert times.lags[0] == 1 / 16
+    assert times.lags[-1] <= min(8.0, study.symbols.segments.longest() / 16 / 4) + 1 / 16
+
+
+def test_the_same_study_gives_the_same_intervals(study, macro):
+    again = study_kinetics(study, 2, n_resamples=20)
+    np.testing.assert_array_equal(again.rates.low, macro.rates.low)
+    np.testing.assert_array_equal(again.check.observed_high, macro.check.observed_high)
+
+
+def test_a_level_that_is_not_there(study):
+    with pytest.raises(ValueError, match="no level of 40 states"):
+        study_kinetics(study, 40, n_resamples=2)
+
+
+def test_laws_only_of_states_with_enough_stays(study, macro):
+    laws = dwell_laws(study, macro)
+    often = {name for k, name in enumerate(macro.names) if len(macro.dwells.of(k).complete) >= ENOUGH_STAYS}
+    assert set(laws) <= often
+
+
+def test_kinetics_come_back_from_a_file(finest, tmp_path):
+    from tests.unit.io.test_results import assert_same
+
+    save_results(tmp_path / "k.nc", {"kinetics": finest}, {})
+    assert_same(load_result(tmp_path / "k.nc", "kinetics", Kinetics), finest)
