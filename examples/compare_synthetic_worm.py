@@ -14,10 +14,10 @@ import numpy as np
 import ethomarkov as em
 from ethomarkov._core.series import Series
 from ethomarkov.coarse.kinetics import dwell_times
-from ethomarkov.figures.simulation import autocorrelation
 from ethomarkov.figures.style import DATA, SIMULATION, figure_style, new_figure
 from ethomarkov.markov import entropy_rate
 from ethomarkov.posture import phase_velocity
+from ethomarkov.validation.correlation import autocorrelation
 
 
 def two_states(postures: Series, n_states: int = 1000) -> dict[str, float]:
@@ -47,14 +47,15 @@ def one_second_speed(track: np.ndarray) -> float:
 def describe(postures: Series, track: np.ndarray) -> dict[str, float]:
     values = postures.values[postures.segments.valid]
     omega = phase_velocity(postures)[postures.segments.valid]
-    first_zero = np.argmax(autocorrelation(postures, 0, 40) < 0) / 16
+    correlation = autocorrelation(postures, 4.0).values[0, 0]
+    first_zero = np.argmax(correlation < 0) / 16
     return {
         **{f"standard deviation of a{k + 1}": float(values[:, k].std()) for k in range(5)},
         "phase velocity, 5 % quantile (1/s)": float(np.quantile(omega, 0.05)),
         "phase velocity, median (1/s)": float(np.median(omega)),
         "phase velocity, 95 % quantile (1/s)": float(np.quantile(omega, 0.95)),
         "first zero of the autocorrelation of a1 (s)": float(first_zero),
-        "second peak of the autocorrelation of a1": float(autocorrelation(postures, 0, 64)[20:].max()),
+        "second peak of the autocorrelation of a1": float(correlation[20:].max()),
         "speed over one second (mm/s)": one_second_speed(track),
         "missing frames (%)": 100 * (1 - postures.segments.lengths.sum() / postures.segments.n_rows),
         **two_states(postures),
@@ -68,12 +69,13 @@ def draw(real: Series, synthetic: Series, tracks: tuple[np.ndarray, np.ndarray],
         axes = figure.subplots(4, 5, height_ratios=[1.25, 1, 1, 1.6])
         for k in range(5):
             for series, colour, label in ((real, DATA, "worm 6"), (synthetic, SIMULATION, "synthetic")):
+                correlation = autocorrelation(series, 6.0)
                 below = 2 * limits[k] if colour == SIMULATION else 0
                 axes[0, k].plot(np.arange(480) / 16, series.values[6000:6480, k] - below, color=colour, lw=0.8)
                 values = series.values[series.segments.valid, k]
                 edges = np.linspace(-limits[k], limits[k], 41)
                 axes[1, k].hist(values, edges, density=True, histtype="step", color=colour, label=label)
-                axes[2, k].plot(np.arange(96) / 16, autocorrelation(series, k, 96), color=colour)
+                axes[2, k].plot(correlation.lags, correlation.values[0, k], color=colour)
             axes[0, k].set(title=f"$a_{k + 1}$, 30 s", xlabel="time (s)", yticks=[])
             axes[1, k].set(xlabel=f"$a_{k + 1}$", yticks=[])
             axes[2, k].set(xlabel="lag (s)", ylim=(-0.6, 1.05))

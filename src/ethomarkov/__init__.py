@@ -6,7 +6,7 @@ The names below are the ones most studies need; everything else is reached by it
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ethomarkov.coarse import best_cut as best_cut
+    from ethomarkov.coarse import grow_tree as grow_tree
     from ethomarkov.io import read as read
     from ethomarkov.io import write_recording as write_recording
     from ethomarkov.locomotion import propel as propel
@@ -36,7 +36,7 @@ _HOMES = {
     "Recording": "recording",
     "Settings": "workflow",
     "Study": "workflow",
-    "best_cut": "coarse",
+    "grow_tree": "coarse",
     "fill_gaps": "recording",
     "find_events": "posture",
     "propel": "locomotion",

@@ -337,7 +337,7 @@ def _mode_panels(n_modes: int, *, share_height: bool = False) -> tuple[Figure, l
 def _distance_words(distance: Distance, component: int) -> str:
     upper = float(distance.upper()[component])
     found = f"divergence {distance.jensen_shannon[component]:.2g} bit"
-    return found if np.isnan(upper) else f"{found}\nof halves < {upper:.2g} bit"
+    return found if np.isnan(upper) else f"{found}\nof halves < {upper:.2g}"
 
 
 def _halves_words(distance: Distance | None) -> str | None:
@@ -390,10 +390,9 @@ def draw_rates(
         data.items(), state_colours(len(data)), _markers(len(data)), strict=True
     ):
         x, y = _as_table(recorded), _as_table(simulated[kind])
-        points += [x, y]
         n_known = int((np.isfinite(x[:, 0]) & np.isfinite(y[:, 0])).sum())
         label = f"{plain_text(kind)}, {count_of(n_known, 'animal')}"
-        _draw_points(axes, x, y, fmt=marker, color=colour, label=label)
+        points.append(_draw_points(axes, x, y, fmt=marker, color=colour, label=label))
     _frame_equal(axes, np.concatenate(points), plain_text(unit))
     sides = (_over_words([i for row in side.values() for i in row]) for side in (data, simulated))
     axes.set_title(f"{plain_text(title)}\n(bars: {next(sides)} for data, {next(sides)} for simulation)")
@@ -437,22 +436,22 @@ def draw_cross_validation(
         for k, name in enumerate(names):
             x = np.stack(_spread(test[:, :, k]), axis=-1)
             y = np.stack(_spread(runs[..., k].swapaxes(1, 2).reshape(-1, n_animals)), axis=-1)
-            points += [x, y]
             share = float(mean_band(inside[:, k])[0])
             label = f"{plain_text(name)}{', leaky' if is_leaky else ''}: " + _percent_words(share)
             open_symbol = {"mfc": "none", "mec": colours[k], "mew": 1.2, "ms": 8} if is_leaky else {}
-            _draw_points(axes, x, y, fmt=markers[k], color=colours[k], label=label, **open_symbol)
+            points.append(_draw_points(axes, x, y, fmt=markers[k], color=colours[k], label=label, **open_symbol))
     first = next(iter(comparisons.values()))
     within = f"splits within {100 * first.level:.0f} % of {first.n_runs} runs"
     _frame_equal(axes, np.concatenate(points), plain_text(unit), data="held-out data", legend=within)
     axes.set_title(f"Cross-validated {plain_text(statistic)}\n(bars: 95 % of {len(first.test)} splits, 95 % of runs)")
 
 
-def _draw_points(axes: Axes, x: FloatArray, y: FloatArray, **style: Any) -> None:  # noqa: ANN401 (as errorbar)
-    """Draw points with bars in both directions; rows are centre, low and high."""
+def _draw_points(axes: Axes, x: FloatArray, y: FloatArray, **style: Any) -> FloatArray:  # noqa: ANN401 (as errorbar)
+    """Draw points with bars in both directions; rows are centre, low and high. Give back those that could be drawn."""
     known = np.isfinite(x[:, 0]) & np.isfinite(y[:, 0])
     looks: dict[str, Any] = {"mec": INK, "mew": 0.6, "lw": 0.9, "ms": 5} | style
     axes.errorbar(x[known, 0], y[known, 0], _bars(y[known]), _bars(x[known]), **looks)
+    return np.concatenate([x[known], y[known]])
 
 
 def _frame_equal(axes: Axes, points: FloatArray, unit: str, *, data: str = "data", legend: str | None = None) -> None:

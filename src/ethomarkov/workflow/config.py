@@ -109,7 +109,7 @@ class CompleteSettings(Settings):
 def read_settings(file: Path) -> dict[str, Any]:
     """Read settings from a TOML file; they are checked when a study begins."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputFormatError(f"{file}: cannot be read as a file of settings ({error}). Name a TOML file.") from error
     except tomllib.TOMLDecodeError as error:

@@ -33,7 +33,7 @@ class Agreement:
     name, unit
         Of the statistic.
     data, simulation
-        Mean over animals with its interval over animals.
+        Mean over animals with its interval over animals; of a single animal its own intervals.
     n_agree, n_animals
         Animals that lie within 95 % of their own runs, and animals in which it could be judged.
     """
@@ -184,17 +184,32 @@ def _agreements(animals: Sequence[AnimalCheck]) -> tuple[Agreement, ...]:
     for name, checks in rows.items():
         known = [check for check in checks if np.isfinite([check.data, check.simulation]).all()]
         if known:
+            data, simulation = _over_animals(known)
             found.append(
                 Agreement(
                     name=name,
                     unit=known[0].unit,
-                    data=bootstrap_interval(np.array([check.data for check in known]), "animals"),
-                    simulation=bootstrap_interval(np.array([check.simulation for check in known]), "animals"),
+                    data=data,
+                    simulation=simulation,
                     n_agree=sum(check.agrees for check in known),
                     n_animals=len(known),
                 )
             )
     return tuple(found)
+
+
+def _over_animals(checks: Sequence[Check]) -> tuple[Interval, Interval]:
+    """Average over animals; a single one keeps its own interval over events, and the range of its runs."""
+    if len(checks) == 1:
+        one = checks[0]
+        return (
+            Interval(estimate=one.data, low=one.data_low, high=one.data_high, level=0.95, over="events", n=1),
+            Interval(estimate=one.simulation, low=one.low, high=one.high, level=0.95, over="runs", n=one.n_runs),
+        )
+    return (
+        bootstrap_interval(np.array([check.data for check in checks]), "animals"),
+        bootstrap_interval(np.array([check.simulation for check in checks]), "animals"),
+    )
 
 
 def _cross_validate(

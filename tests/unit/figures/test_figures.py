@@ -12,7 +12,7 @@ from ethomarkov._core.series import Series
 from ethomarkov.coarse import best_cut
 from ethomarkov.figures.recording import draw_coverage, draw_recording, draw_traces
 from ethomarkov.figures.scan import draw_spectrum
-from ethomarkov.figures.simulation import autocorrelation, draw_autocorrelation, draw_paths
+from ethomarkov.figures.simulation import draw_paths
 from ethomarkov.figures.states import draw_coherence
 from ethomarkov.figures.style import DATA, MISSING, figure_style, new_figure
 from ethomarkov.locomotion import Path
@@ -151,50 +151,6 @@ def test_coherence_is_drawn_against_the_share_of_time_below(axes):
 
 
 # --- simulation ------------------------------------------------------------------------------------------------------
-
-
-def naive_autocorrelation(series: Series, component: int, lag: int) -> float:
-    values = series.values[:, component].astype(float)
-    valid = [row for start, stop, _ in series.segments for row in range(start, stop)]
-    mean = sum(values[row] for row in valid) / len(valid)
-    variance = sum((values[row] - mean) ** 2 for row in valid) / len(valid)
-    products = [
-        (values[row] - mean) * (values[row + lag] - mean)
-        for start, stop, _ in series.segments
-        for row in range(start, stop - lag)
-    ]
-    return sum(products) / len(products) / variance if products else np.nan
-
-
-def test_autocorrelation_equals_a_plain_loop_and_crosses_no_gap():
-    rows = np.cumsum(np.random.default_rng(0).normal(size=(90, 2)), axis=0)
-    rows[[10, 11, 40]] = np.nan
-    series = Series.from_rows(rows, 16.0, np.array([0, 60, 90]))
-    found = autocorrelation(series, 1, 45)
-    np.testing.assert_allclose(found, [naive_autocorrelation(series, 1, lag) for lag in range(45)], rtol=1e-10)
-    assert found[0] == pytest.approx(1.0)
-    assert np.isnan(found[30:]).all()  # no run is longer
-
-
-def test_autocorrelation_of_a_known_process():
-    """An AR(1) process forgets by the factor c at every step."""
-    c, n = 0.9, 200_000
-    noise = np.random.default_rng(0).normal(size=n)
-    values = np.empty(n)
-    values[0] = noise[0] / np.sqrt(1 - c**2)
-    for i in range(1, n):
-        values[i] = c * values[i - 1] + noise[i]
-    found = autocorrelation(Series.from_rows(values, 16.0), 0, 20)
-    np.testing.assert_allclose(found, c ** np.arange(20), atol=0.03)
-
-
-def test_drawn_autocorrelations_are_those_of_data_and_simulation(axes):
-    rng = np.random.default_rng(0)
-    data, simulated = (Series.from_rows(np.cumsum(rng.normal(size=(200, 2)), axis=0), 10.0) for _ in range(2))
-    draw_autocorrelation(axes, data, simulated, 1, seconds=3.0)
-    for line, series in zip(axes.lines, (data, simulated), strict=False):
-        np.testing.assert_allclose(line.get_xdata(), np.arange(30) / 10)
-        np.testing.assert_array_equal(line.get_ydata(), autocorrelation(series, 1, 30))
 
 
 def test_paths_are_the_first_few(axes):

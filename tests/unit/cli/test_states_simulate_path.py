@@ -1,0 +1,419 @@
+"""`ethomarkov states`, `simulate` and `path`: files, words and exit codes."""
+
+import contextlib
+import csv
+import io
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ethomarkov.cli.commands.states import states
+from ethomarkov.cli.options import RunningOptions
+from ethomarkov.coarse.naming import StateTraits
+from ethomarkov.coarse.tree import StateTree
+from ethomarkov.io import write_recording
+from ethomarkov.io.results import load_result
+from ethomarkov.locomotion.displacement import Displacement
+from ethomarkov.recording import Recording, Track
+from ethomarkov.workflow import Study
+from ethomarkov.workflow.kinetics import Kinetics
+from ethomarkov.workflow.paths import Reconstruction
+from ethomarkov.workflow.runs import Runs
+from ethomarkov.workflow.states import given_names, state_names
+
+FAST = ("--resamples", "0", "--shuffles", "0", "--threads", "1")
+SHORT = ("--runs", "2", "--minutes", "0.5", "--threads", "1")
+STATE_FILES = {
+    "bouts.csv",
+    "budget.csv",
+    "intervals",
+    "states.csv",
+    "states.nc",
+    "states_movement.nc",
+    "transitions.csv",
+}
+FINE = ("fast run", "slow run", "dorsal turn", "ventral turn")
+"""What the study of two worms shows at four states."""
+
+
+@pytest.fixture
+def copy(study, tmp_path) -> Path:
+    """A study that may be written into."""
+    return Path(shutil.copytree(study.directory, tmp_path / "study"))
+
+
+@pytest.fixture
+def no_figures(monkeypatch):
+    """Leave figures out: they take most of the time, and have tests of their own."""
+    monkeypatch.setattr("ethomarkov.cli.commands.states.draw_state_figures", lambda *_: {})
+    monkeypatch.setattr("ethomarkov.cli.commands.simulate.draw_run_figures", lambda *_: {})
+    monkeypatch.setattr("ethomarkov.cli.commands.path.draw_reconstruction_figures", lambda *_: {})
+
+
+@pytest.fixture(scope="module")
+def named(study, tmp_path_factory):
+    """A study with four states, two names of which are new, without figures; and what was said."""
+    directory = tmp_path_factory.mktemp("named") / "study"
+    shutil.copytree(study.directory, directory)
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        patch.setenv("COLUMNS", "1000")
+        patch.setattr("ethomarkov.cli.commands.states.draw_state_figures", lambda *_: {})
+        renames = ("slow run=head casting", "pirouette = reorientation")
+        states(directory, levels=4, rename=renames, resamples=0, shuffles=0, running=RunningOptions(threads=1))
+    return directory, out.getvalue()
+
+
+def table(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def everything(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def assert_refused(outcome, *words):
+    """One line on the error stream, exit code 2."""
+    code, out, err = outcome
+    assert code == 2
+    assert "Traceback" not in out + err
+    assert err.startswith("error: ")
+    assert err.strip().count("\n") == 0
+    for word in words:
+        assert word in err
+
+
+# --- states ----------------------------------------------------------------------------------------------------------
+
+
+def test_states_writes_its_files_and_the_study(named):
+    directory, out = named
+    assert {path.name for path in (directory / "states").iterdir()} == STATE_FILES
+    grown = Study.load(directory)
+    assert grown.tree.levels == (1, 2, 3, 4)
+    assert grown.settings.names == {"slow run": "head casting", "pirouette": "reorientation"}
+    assert set(given_names(grown, 4)) == set(FINE)
+    for words in ("head casting", "reorientation", "coherence", "per s", "Chapman-Kolmogorov"):
+        assert words in out
+    assert "slow run" not in out
+
+
+def test_new_names_are_in_every_table(named):
+    folder = named[0] / "states"
+    fine = {"fast run", "head casting", "dorsal turn", "ventral turn"}
+    assert set(table(folder / "budget.csv")[0]) == {"animal", *fine}
+    assert {row["state"] for row in table(folder / "states.csv") if row["level"] == "4"} == fine
+    assert {row["state"] for row in table(folder / "states.csv") if row["level"] == "2"} == {"run", "reorientation"}
+    jumps = table(folder / "transitions.csv")
+    assert {row["from"] for row in jumps if row["level"] == "4"} == fine
+    assert {row["to"] for row in jumps if row["level"] == "2"} == {"run", "reorientation"}
+    text = (folder / "bouts.csv").read_text(encoding="utf-8")
+    assert "head casting" in text
+    for file in ("bouts.csv", "states.csv", "transitions.csv", "budget.csv"):
+        words = (folder / file).read_text(encoding="utf-8")
+        assert "slow run" not in words
+        assert "pirouette" not in words
+
+
+def test_new_names_are_in_later_commands(cli, named):
+    code, out, err = cli("summary", named[0])
+    assert (code, err) == (0, "")
+    assert "head casting" in out
+    assert "reorientation" in out
+    assert "slow run" not in out
+
+
+def test_the_tables_agree_with_the_study(named):
+    grown = Study.load(named[0])
+    rows = [row for row in table(named[0] / "states" / "states.csv") if row["level"] == "4"]
+    np.testing.assert_allclose([float(row["measure"]) for row in rows], grown.tree.measures_at(4))
+    assert [row["state"] for row in rows] == list(state_names(grown, 4))
+    budget = table(named[0] / "states" / "budget.csv")
+    assert [row["animal"] for row in budget] == list(grown.symbols.segments.individuals)
+    for row in budget:
+        assert sum(float(share) for name, share in row.items() if name != "animal") == pytest.approx(1.0)
+
+
+def test_results_of_states_come_back(named):
+    file, grown = named[0] / "states" / "states.nc", Study.load(named[0])
+    assert load_result(file, "tree", StateTree).levels == grown.tree.levels
+    np.testing.assert_array_equal(load_result(file, "traits", StateTraits).share, grown.traits.share)
+    for level in (2, 4):
+        kinetics = load_result(file, f"kinetics_{level}", Kinetics)
+        assert kinetics.names == state_names(grown, level)
+        assert isinstance(kinetics.is_steady, bool)
+        np.testing.assert_allclose(kinetics.budget.sum(axis=1), 1.0)
+
+
+def test_the_rest_of_the_study_stays(named, study):
+    before, after = Study.load(study.directory), Study.load(named[0])
+    for name in ("symbols", "postures", "simulated"):
+        one, other = getattr(before, name), getattr(after, name)
+        np.testing.assert_array_equal(*(getattr(x, "labels" if name == "symbols" else "values") for x in (one, other)))
+    unchanged = {
+        key: value for key, value in before.settings.model_dump().items() if key in ("lag", "n_states", "seed")
+    }
+    assert unchanged.items() <= after.settings.model_dump().items()
+
+
+@pytest.mark.parametrize(
+    ("renames", "words"),
+    [
+        (("rum=x",), ("No state is named 'rum'", "'run'")),
+        (("run=x", "pirouette=x"), ("Two states are named 'x'",)),
+        (("run=pirouette",), ("Two states are named 'pirouette'",)),
+        (("run=x", "ventral turn=x"), ("Two states are named 'x'",)),  # they meet at three states only
+        (("run",), ("--rename is 'run'", "old and a new name")),
+        (("=x",), ("--rename is '=x'",)),
+        (("run=",), ("--rename is 'run='",)),
+        (("run= ",), ("--rename is 'run= '",)),
+    ],
+    ids=str,
+)
+def test_bad_renames_change_nothing(cli, copy, no_figures, renames, words):
+    before = everything(copy)
+    options = [part for one in renames for part in ("--rename", one)]
+    assert_refused(cli("states", copy, "--levels", "4", *options, *FAST), *words)
+    assert everything(copy) == before
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--levels", "1"), ("--resamples", "-1"), ("--shuffles", "-1"), ("--seeds", "-1"), ("--min-measure", "0.5"),
+     ("--min-measure", "nan")],
+    ids=str,
+)  # fmt: skip
+def test_bad_options_of_states(cli, copy, option):
+    before = everything(copy)
+    assert_refused(cli("states", copy, *option), option[0])
+    assert everything(copy) == before
+
+
+def test_a_smaller_tree_after_a_rename(cli, copy, no_figures):
+    """A name that was given to a state of a larger tree must not stand in the way of a smaller one."""
+    assert cli("states", copy, "--levels", "4", "--rename", "slow run=head casting", *FAST)[0] == 0
+    code, out, err = cli("states", copy, "--levels", "2", *FAST)
+    assert (code, err) == (0, "")
+    assert Study.load(copy).tree.levels == (1, 2)
+    assert {row["state"] for row in table(copy / "states" / "states.csv")} == {"run", "pirouette"}
+    assert "2 states" in out
+    assert cli("states", copy, "--levels", "4", *FAST)[0] == 0
+    assert "head casting" in state_names(Study.load(copy), 4)
+
+
+def test_a_file_of_another_name_does_not_overwrite_the_study(cli, copy, no_figures):
+    shutil.copy(copy / "study.nc", copy / "other.nc")
+    before = everything(copy)
+    assert_refused(cli("states", copy / "other.nc", "--levels", "2", *FAST), "other.nc", "study.nc")
+    assert everything(copy) == before
+
+
+def test_the_study_file_itself_may_be_named(cli, copy, no_figures):
+    code, _, err = cli("states", copy / "study.nc", "--levels", "2", *FAST)
+    assert (code, err) == (0, "")
+    assert Study.load(copy).finest == 2
+    assert (copy / "states" / "states.csv").exists()
+
+
+# --- animals without a body wave or a path -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def small_settings(tmp_path_factory) -> Path:
+    file = tmp_path_factory.mktemp("settings") / "small.toml"
+    file.write_text(
+        "scan = false\nn_resamples = 0\nn_behaviours = 3\nn_states = 10\nn_walks = 1\nsimulated_minutes = 0.2"
+    )
+    return file
+
+
+@pytest.mark.parametrize("kind", ["position", "nc"])
+def test_animals_without_a_body_have_states_but_no_path(
+    cli, files, small_settings, tmp_path, no_figures, no_pictures, kind
+):
+    code, _, err = cli("run", files[kind], "--out", tmp_path / "s", "--settings", small_settings, "--threads", "1")
+    assert code == 0, err
+    code, out, err = cli("states", tmp_path / "s", "--levels", "3", "--rename", "state A=still", *FAST)
+    assert (code, err) == (0, "")
+    assert "still" in out
+    assert "state B" in out
+    assert "run" not in {row["state"] for row in table(tmp_path / "s" / "states" / "states.csv")}
+    before = everything(tmp_path)
+    for command in (("simulate", *SHORT), ("path", "--threads", "1")):
+        assert_refused(cli(command[0], tmp_path / "s", *command[1:]), "tangent angles")
+    assert everything(tmp_path) == before
+
+
+def test_figures_of_keypoint_states(cli, files, small_settings, tmp_path, no_pictures):
+    """Without a body wave there are no traits and postures to draw, but all else."""
+    assert cli("run", files["position"], "--out", tmp_path, "--settings", small_settings, "--threads", "1")[0] == 0
+    code, _, err = cli("states", tmp_path, "--levels", "3", *FAST)
+    assert (code, err) == (0, "")
+    drawn = {path.name for path in (tmp_path / "states").glob("*.png")}
+    assert drawn == {"tree.png", "ethogram.png", "kinetics.png", "states.png"}
+
+
+def test_one_short_animal(cli, worms, basis_file, small_settings, tmp_path, no_pictures, no_figures):
+    track = Track(individual="short", values=worms.recording.values[:480], centroid=worms.recording.centroid[:480])
+    alone = Recording.from_tracks([track], kind="amplitude", sampling_rate=16.0, attrs={"length_unit": "mm"})
+    file = write_recording(alone, tmp_path / "short.nc")
+    study = tmp_path / "s"
+    for command in (
+        ("run", file, "--basis", basis_file, "--out", study, "--settings", small_settings, "--threads", "1"),
+        ("states", study, "--levels", "3", *FAST),
+        ("simulate", study, *SHORT),
+        ("path", study, "--window", "5", "--threads", "1"),
+    ):
+        code, out, err = cli(*command)
+        assert (code, err) == (0, ""), command[0]
+    assert "fitted" in out
+    row = table(study / "path" / "path.csv")[0]
+    assert float(row["body_length"]) == pytest.approx(worms.recording.body_lengths["worm_00"], rel=0.03)
+    assert row["body_length_is_fitted"] == "True"
+
+
+# --- simulate --------------------------------------------------------------------------------------------------------
+
+
+def test_simulated_animals(cli, study, tmp_path, no_figures):
+    code, out, err = cli("simulate", study.directory, *SHORT, "--out", tmp_path)
+    assert (code, err) == (0, "")
+    assert "worm_00" in out
+    assert "worm_01" in out
+    one = load_result(tmp_path / "simulation.nc", "runs_1_worm_01", Runs)
+    assert one.name == "worm_01"
+    assert one.speed.shape == (2,)
+    assert one.diffusion is None
+    assert one.displacement.length_unit == "mm"
+    assert one.path.segments.n_individuals == 2
+    data = load_result(tmp_path / "simulation.nc", "measured", Displacement)
+    np.testing.assert_allclose(data.lags, one.displacement.lags)
+    # the body of each animal, and the same runs again from the same seed
+    assert cli("simulate", study.directory, *SHORT, "--animal", "worm_01", "--out", tmp_path / "again")[0] == 0
+    again = load_result(tmp_path / "again" / "simulation.nc", "runs_0_worm_01", Runs)
+    np.testing.assert_array_equal(again.speed, one.speed)
+    np.testing.assert_array_equal(again.path.centroid, one.path.centroid)
+
+
+def test_simulated_states_stay_in_their_state(cli, study, tmp_path, no_figures):
+    code, out, err = cli("simulate", study.directory, *SHORT, "--state", "each", "--level", "2", "--out", tmp_path)
+    assert (code, err) == (0, "")
+    assert "body lengths" in out
+    velocity = {
+        name: load_result(tmp_path / "simulation.nc", f"runs_{k}_{name}", Runs).speed.mean()
+        for k, name in enumerate(state_names(Study.load(study.directory), 2))
+    }
+    assert velocity["run"] > velocity["pirouette"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--animal", "worm 9"), ("--animal is 'worm 9'", "'worm_00'", "'each' or 'all'")),
+        (("--state", "swimming", "--level", "2"), ("--state is 'swimming'", "'run'", "'each'")),
+        (("--state", "run", "--level", "99"), ("no level of 99 states",)),
+        (("--state", "run", "--level", "0"), ("no level of 0 states",)),
+        (("--state", "run", "--level", "-1"), ("no level of -1 states",)),
+        (("--minutes", "0"), ("--minutes is 0", "at least two steps")),
+        (("--minutes", "-3"), ("--minutes is -3",)),
+        (("--minutes", "nan"), ("--minutes is nan",)),
+        (("--minutes", "inf"), ("--minutes is inf",)),
+        (("--runs", "0"), ("--runs is 0",)),
+        (("--ring", "0"), ("radius=0",)),
+        (("--ring", "nan"), ("radius=nan",)),
+    ],
+    ids=str,
+)
+def test_bad_options_of_simulate(cli, study, tmp_path, options, words):
+    before = everything(study.directory)
+    assert_refused(cli("simulate", study.directory, *SHORT, "--out", tmp_path / "s", *options), *words)
+    assert not (tmp_path / "s").exists()
+    assert everything(study.directory) == before
+
+
+def test_the_shortest_run(cli, study, tmp_path, no_figures):
+    """Two steps of the chain are the least that --minutes takes, and they work."""
+    code, out, err = cli(
+        "simulate",
+        study.directory,
+        "--runs",
+        "1",
+        "--minutes",
+        "0.025",
+        "--threads",
+        "1",
+        "--animal",
+        "all",
+        "--out",
+        tmp_path,
+    )
+    assert (code, err) == (0, "")
+    assert "runs too short" in out
+
+
+def test_runs_in_a_ring(cli, study, tmp_path, no_figures):
+    code, _, err = cli("simulate", study.directory, *SHORT, "--animal", "all", "--ring", "0.5", "--out", tmp_path)
+    assert (code, err) == (0, "")
+    path = load_result(tmp_path / "simulation.nc", "runs_0_all", Runs).path
+    assert np.linalg.norm(path.centroid, axis=1).max() <= 0.5 * (1 + 1e-6)
+
+
+# --- path ------------------------------------------------------------------------------------------------------------
+
+
+def test_path(cli, study, tmp_path, no_figures):
+    code, out, err = cli("path", study.directory, "--window", "20", "--out", tmp_path, "--threads", "1")
+    assert (code, err) == (0, "")
+    for words in ("as recorded", "correlation 0.99", "Drag ratio: median 30", "Diffusion of the measured paths"):
+        assert words in out
+    found = load_result(tmp_path / "path.nc", "reconstruction", Reconstruction)
+    assert found.is_fitted is False
+    assert found.drag.search.window == 20.0
+    assert found.drag.search.n_windows is None
+    assert found.drag.search.bounds == (1.5, 1000.0)
+    rows = table(tmp_path / "path.csv")
+    assert [row["animal"] for row in rows] == list(found.computed.segments.individuals)
+    np.testing.assert_allclose([float(row["body_length"]) for row in rows], found.body_length)
+    np.testing.assert_allclose([float(row["drag_ratio"]) for row in rows], 30, rtol=0.1)
+
+
+@pytest.mark.parametrize(
+    "option", [("--window", "-1"), ("--window", "nan"), ("--window", "0"), ("--windows", "0")], ids=str
+)
+def test_bad_options_of_path(cli, study, tmp_path, option):
+    assert_refused(cli("path", study.directory, "--out", tmp_path / "p", *option), option[0].strip("-"))
+    assert not (tmp_path / "p").exists()
+
+
+def test_windows_that_do_not_fit(cli, study, tmp_path, no_figures):
+    code, out, err = cli("path", study.directory, "--window", "1000", "--out", tmp_path, "--threads", "1")
+    assert (code, err) == (0, "")
+    assert "shorter --window" in out
+    assert load_result(tmp_path / "path.nc", "reconstruction", Reconstruction).drag is None
+
+
+@pytest.mark.parametrize("command", ["states", "simulate", "path"])
+def test_no_study_there(cli, tmp_path, command):
+    assert_refused(cli(command, tmp_path), "no study")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- settings file with names ------------------------------------------------------------------------------------------
+
+
+def test_a_settings_file_with_names(cli, files, basis_file, tmp_path, no_pictures):
+    file = tmp_path / "s.toml"
+    text = "scan = false\nn_resamples = 0\nn_behaviours = 2\nn_states = 10\nn_walks = 1\nsimulated_minutes = 0.2\nseed = 4\n"
+    file.write_text(f'{text}[names]\npirouette = "turning about"\n')
+    options = ("--basis", basis_file, "--settings", file, "--threads", "1", "--quiet")
+    code, out, err = cli("run", files["nc"], "--out", tmp_path / "named", "--states", "12", *options)
+    assert (code, out, err) == (0, "", "")
+    made = Study.load(tmp_path / "named")
+    assert (made.settings.n_states, made.settings.seed) == (12, 4)
+    assert "turning about" in state_names(made, 2)
+    file.write_text(f'{text}[names]\npirouet = "x"\n')
+    assert_refused(cli("run", files["nc"], "--out", tmp_path / "bad", *options), "No state is named 'pirouet'")
+    assert not (tmp_path / "bad").exists()
