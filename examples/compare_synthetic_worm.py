@@ -13,6 +13,7 @@ import numpy as np
 
 import ethomarkov as em
 from ethomarkov._core.series import Series
+from ethomarkov.coarse import best_cut
 from ethomarkov.coarse.kinetics import dwell_times
 from ethomarkov.figures.style import DATA, SIMULATION, figure_style, new_figure
 from ethomarkov.markov import entropy_rate
@@ -24,7 +25,7 @@ def two_states(postures: Series, n_states: int = 1000) -> dict[str, float]:
     sequences = em.DelayEmbedding(11).transform(postures)
     symbols = em.Partition(n_states).fit(sequences).label(sequences)
     chain = em.MarkovChain.from_symbols(symbols, 0.75)
-    cut = em.best_cut(chain)
+    cut = best_cut(chain)
     group = np.full(chain.n_states, -1)
     group[chain.states] = cut.upper
     macro = symbols.relabel(group)

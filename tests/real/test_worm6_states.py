@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ethomarkov as em
+from ethomarkov.coarse import best_cut
 from ethomarkov.coarse.dwell_laws import paper_biexponential
 from ethomarkov.coarse.kinetics import animal_rates, find_dwells
 from ethomarkov.coarse.passage import hopping_rates, two_state_times
@@ -40,7 +41,7 @@ def chain(symbols):
 
 @pytest.fixture(scope="module")
 def cut(chain):
-    return em.best_cut(chain)
+    return best_cut(chain)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_the_cut_is_weakly_determined(chain, cut):
     assert 0.88 < cut.coherence < 0.91
     assert cut.is_interior
     assert 0.1 < cut.undecided < 0.15
-    paper = em.best_cut(chain, 0.0, "paper")
+    paper = best_cut(chain, 0.0, "paper")
     assert paper.coherence == cut.coherence
     assert np.count_nonzero(paper.upper != cut.upper) == 1
 
