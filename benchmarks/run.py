@@ -22,9 +22,13 @@ from ethomarkov.movies import Shot, crawl_scene, write_movie
 from ethomarkov.simulation import simulate_symbols
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states.symbols import Symbols
+from ethomarkov.validation.splits import block_splits, cross_validate, worm_statistics
+from ethomarkov.workflow.checks import check_animal
 from ethomarkov.workflow.config import Settings
+from ethomarkov.workflow.forage import ForageRule, forage_study
 from ethomarkov.workflow.runs import animal_model, run_measures, simulate_runs
 from ethomarkov.workflow.study import Study, run_study
+from ethomarkov.workflow.validate import fit_rule
 
 THREADS = 2
 N_RUNS, MINUTES = 1000, 35
@@ -70,7 +74,7 @@ def spectrum() -> None:
     )
     floor = timed(lambda: noise_floor(symbols, 0.75, shuffles=Shuffles(n=10), threads=THREADS))
     row("noise floor", "10 shuffles", floor)
-    row("cut", "N = 1000", timed(lambda: em.best_cut(em.MarkovChain.from_symbols(symbols, 0.75))))
+    row("cut", "N = 1000", timed(lambda: best_cut(em.MarkovChain.from_symbols(symbols, 0.75))))
 
 
 def scan() -> None:
@@ -151,6 +155,24 @@ def _parts_of_a_run(study: Study, animal: MarkovAnimal, n_runs: int = 16) -> dic
     return {name: timed(part, 5).times(N_RUNS / n_runs) for name, part in parts.items()}
 
 
+def validation() -> None:
+    study = one_worm()
+    check_animal(study, 0, 2)  # compile
+    found = timed(lambda: check_animal(study, 0, N_RUNS, threads=THREADS))
+    row("validation of one worm", f"{N_RUNS} runs of {MINUTES} min", found, note=f"{THREADS} threads")
+    fit, statistics = fit_rule(study), worm_statistics(study.chain.lag)
+    splits = block_splits(study.postures.segments, n_repeats=50)
+    crossed = timed(lambda: cross_validate(study.postures, fit, splits, statistics, threads=THREADS))
+    row("cross-validation of one worm", "50 repeats x 39 runs, N = 1000", crossed, note=f"{THREADS} threads")
+
+
+def foraging() -> None:
+    study = one_worm()
+    forage_study(study, 2, ForageRule(n_runs=2))  # compile
+    found = timed(lambda: forage_study(study, study.finest, ForageRule(n_runs=N_RUNS), threads=THREADS))
+    row("food search", f"{study.finest} states x {N_RUNS} runs of 100 s", found, note=f"{THREADS} threads")
+
+
 def movie() -> None:
     study = one_worm()
     postures = _behave(animal_model(study))
@@ -174,6 +196,8 @@ BENCHMARKS = {
     "walks": walks,
     "path": path,
     "ensemble": ensemble,
+    "validation": validation,
+    "foraging": foraging,
     "movie": movie,
 }
 

@@ -112,6 +112,24 @@ class Segments:
         lengths = self.lengths if individual is None else self.lengths[self.bounds[:, 2] == individual]
         return int(lengths.max(initial=0))
 
+    def time_blocks(self, n_blocks: int) -> IntArray:
+        """Give every row the number of its block, of equal time within each individual, from 0 on.
+
+        Examples
+        --------
+        >>> Segments.from_valid(np.ones(7, dtype=bool), np.array([0, 4, 7])).time_blocks(2).tolist()
+        [0, 0, 1, 1, 0, 0, 1]
+        """
+        return np.concatenate([np.arange(n) * n_blocks // max(n, 1) for n in np.diff(self.offsets)]).astype(np.int64)
+
+    def stretches(self, *, across_gaps: bool = False) -> Iterator[tuple[int, slice]]:
+        """Give the individual and the rows of every run, or, across gaps, of everything that was recorded of it."""
+        if across_gaps:
+            edges = self.offsets.tolist()
+            yield from ((unit, slice(*edges[unit : unit + 2])) for unit in range(self.n_individuals))
+        else:
+            yield from ((unit, slice(start, stop)) for start, stop, unit in self)
+
     def window_starts(self, length: int) -> IntArray:
         """List the first row of every window of `length` rows that fits into a run."""
         return self._first_rows(length - 1)

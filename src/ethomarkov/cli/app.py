@@ -11,6 +11,8 @@ from ethomarkov.exceptions import EthomarkovError
 
 COMMANDS = {
     "demo": "Simulate a few synthetic worms and run the whole study on them.",
+    "reproduce": "Reproduce the paper from its data, or from synthetic worms, and score every published figure.",
+    "data": "Fetch the paper's data, or say how to get it.",
     "run": "Run a study on your recordings.",
     "scan": "Find the sequence length and the number of microstates that suit your recordings.",
     "timescales": "Measure the relaxation times of a study against the lag and above a noise floor.",
@@ -20,6 +22,8 @@ COMMANDS = {
     "validate": "Compare a study's animals with simulated ones, and say whether the model can be trusted.",
     "forage": "Compare what the states of a study find when food is at a distance.",
     "map": "Draw the space of posture sequences of a study in two dimensions.",
+    "figures": "Draw the figures of the paper for a study.",
+    "movie": "Make a movie of a study: data above simulation, a crawling animal, or a tour of its states.",
     "apply": "Apply a study's model to new recordings, and tell whether it may be trusted there.",
     "summary": "Print the key figures of a study.",
     "inspect": "Say what is in recording files, and draw it.",

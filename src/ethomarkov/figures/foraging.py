@@ -9,7 +9,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.figures.paths import GUIDE, INK, _frame_plane
+from ethomarkov.figures.paths import GUIDE, INK, frame_plane
 from ethomarkov.figures.style import state_colours, state_labels
 from ethomarkov.foraging import FoodCurve, Matching
 from ethomarkov.locomotion import Path
@@ -51,7 +51,7 @@ def draw_example_paths(axes: Axes, paths: Mapping[str, Path], *, n_shown: int = 
             axes.plot(*points[-1:].T, "o", ms=3.5, color=colour)
     axes.plot(0, 0, "+", color=INK, ms=8, ls="", zorder=4, label="start (dots: end)")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
-    _frame_plane(axes, units.pop(), scale_bar=True)
+    frame_plane(axes, units.pop(), scale_bar=True)
     axes.set_title(f"Within one state for {longest} s")
 
 

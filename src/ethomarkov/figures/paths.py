@@ -80,7 +80,7 @@ def draw_paths(
     axes.plot(0, 0, "k+", ms=8, ls="", zorder=4, label="start (dots: end)")
     if measured is not None:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    _frame_plane(axes, path.length_unit, scale_bar)
+    frame_plane(axes, path.length_unit, scale_bar)
 
 
 def draw_state_path(
@@ -130,7 +130,7 @@ def draw_state_path(
         axes.plot(*path.centroid[runs.bounds[-1, 1] - 1], "ko", ms=4, ls="", label="end", zorder=4)
     axes.autoscale_view()
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    _frame_plane(axes, path.length_unit, scale_bar)
+    frame_plane(axes, path.length_unit, scale_bar)
     axes.set_title(f"Path of {plain_text(path.segments.individuals[individual])}")
 
 
@@ -173,7 +173,7 @@ def draw_path_reconstruction(
         )
     axes.plot(0, 0, "k+", ms=8, zorder=4)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    _frame_plane(axes, length_unit, scale_bar=True)
+    frame_plane(axes, length_unit, scale_bar=True)
     axes.set_title("Path from postures")
 
 
@@ -233,7 +233,7 @@ def _duration(path: Path, stretches: Sequence[FloatArray]) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.3g} min"
 
 
-def _frame_plane(axes: Axes, unit: str, scale_bar: bool) -> None:
+def frame_plane(axes: Axes, unit: str, scale_bar: bool) -> None:
     """Make both directions equal, and say how long things are."""
     axes.set_aspect("equal", adjustable="datalim")
     if not scale_bar:

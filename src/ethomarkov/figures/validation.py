@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ethomarkov._core.interval import Interval
+from ethomarkov._core.interval import Interval, mean_band
 from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
@@ -25,7 +25,7 @@ from ethomarkov.figures.style import (
     state_colours,
     state_labels,
 )
-from ethomarkov.validation.correlation import Autocorrelation, mean_band
+from ethomarkov.validation.correlation import Autocorrelation
 from ethomarkov.validation.distribution import Distance, ModeDensity
 from ethomarkov.validation.drifting import Drift, EntryRate
 from ethomarkov.validation.held_out import HeldOut, Null
@@ -130,10 +130,12 @@ def draw_test_autocorrelation(
     _check_component(component, comparison.test.shape[2])
     test = comparison.test[:, individual, component]
     runs = comparison.simulated[:, individual, :, component].reshape(-1, len(lags))
-    label = f"held-out data, mean of {len(test)} splits\n(band: 95 % of them)"
-    _draw_band(axes, lags, _spread(test), colour=DATA, label=label, lw=DATA_WIDTH)
-    label = f"simulation, mean of {len(runs)} runs\n(band: 95 % of them)"
-    _draw_band(axes, lags, _spread(runs), colour=SIMULATION, label=label, lw=SIMULATION_WIDTH)
+    for name, rows, noun, colour, width in (
+        ("held-out data", test, "split", DATA, DATA_WIDTH),
+        ("simulation", runs, "run", SIMULATION, SIMULATION_WIDTH),
+    ):
+        words = f"mean of {len(rows)} {noun}s\n(band: 95 % of them)" if len(rows) > 1 else count_of(len(rows), noun)
+        _draw_band(axes, lags, _spread(rows), colour=colour, label=f"{name}, {words}", lw=width)
     axes.axhline(0, color=GUIDE, lw=0.6, zorder=0)
     axes.set(xlabel="lag (s)", ylabel="autocorrelation", xlim=(0, lags[-1]))
     axes.set_title(f"Mode $a_{{{component + 1}}}$")
@@ -330,7 +332,7 @@ def _mode_panels(n_modes: int, *, share_height: bool = False) -> tuple[Figure, l
     for axes in grid[n_modes:]:
         axes.remove()
     for axes in grid[:n_modes]:
-        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     return figure, list(grid[:n_modes])
 
 

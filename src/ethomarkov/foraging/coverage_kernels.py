@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ethomarkov.locomotion.resistive_kernels import _cos, _form_angles, _sin
+from ethomarkov.locomotion.resistive_kernels import cos, form_angles, sin
 
 TINY = 1e-12
 
@@ -27,8 +27,8 @@ def _place_body(theta, heading, segment, x, y):  # type: ignore[no-untyped-def] 
     n = theta.size
     for k in range(n):
         angle = theta[k] + heading
-        x[k + 1] = segment * _cos(angle)
-        y[k + 1] = segment * _sin(angle)
+        x[k + 1] = segment * cos(angle)
+        y[k + 1] = segment * sin(angle)
     x[0] = y[0] = middle_x = middle_y = 0.0
     for k in range(n):
         middle_x += x[k] + 0.5 * x[k + 1]
@@ -131,7 +131,7 @@ def sweep(postures, modes, mean, centroid, heading, length, radius, stride, visi
     window = capsule_window(length * stride / n_segments, radius)
     n = 0
     for i in range(postures.shape[0]):
-        _form_angles(postures[i], modes, mean, theta)
+        form_angles(postures[i], modes, mean, theta)
         _place_body(theta, heading[i], length / n_segments, x, y)
         _thin_out(x, y, stride, centroid[i, 0], centroid[i, 1], after)
         n = _draw_motion(before if i > 0 else after, after, radius, window, visited, order, n)

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from scipy import fft
 
-from ethomarkov._core.interval import Interval, bootstrap_interval
-from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.interval import Interval, bootstrap_interval, mean_band
+from ethomarkov._core.random import Rng
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
@@ -68,10 +68,7 @@ class Displacement:
         mean, low, high
             One value per lag; the limits are NaN for a single row.
         """
-        random = as_generator(rng)
-        found = [bootstrap_interval(column, self.over, level=level, rng=random) for column in self.msd.T]
-        mean, low, high = np.array([[item.estimate, item.low, item.high] for item in found]).T
-        return mean, low, high
+        return mean_band(self.msd, level, rng=rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +169,7 @@ def msd(
     frames = _default_frames(path) if lags is None else _whole_frames(path, lags)
     n_units = path.segments.n_individuals
     total, n_pairs = np.zeros((n_units, frames.size)), np.zeros((n_units, frames.size), dtype=np.int64)
-    for unit, rows in _stretches(path, across_gaps):
+    for unit, rows in path.segments.stretches(across_gaps=across_gaps):
         more, count = squared_displacements(path.centroid[rows], frames)
         total[unit] += more
         n_pairs[unit] += count
@@ -316,14 +313,6 @@ def _whole_frames(path: Path, lags: FloatArray) -> IntArray:
     if frames.size == 0 or (np.diff(frames) <= 0).any():
         raise SamplingError("The lags must be at least one and ascend from frame to frame. Sort them, drop doubles.")
     return frames
-
-
-def _stretches(path: Path, across_gaps: bool) -> Iterable[tuple[int, slice]]:
-    """Rows between which displacements have a meaning."""
-    if across_gaps:
-        edges = path.segments.offsets
-        return [(k, slice(int(edges[k]), int(edges[k + 1]))) for k in range(path.segments.n_individuals)]
-    return [(unit, slice(start, stop)) for start, stop, unit in path.segments]
 
 
 def _sum_by_transform(centred: FloatArray, known: BoolArray, lags: IntArray) -> tuple[FloatArray, IntArray]:

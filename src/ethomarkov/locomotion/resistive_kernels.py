@@ -28,7 +28,8 @@ def _parity(k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _sin(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def sin(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Approximate the sine to 1e-13."""
     # Chebyshev interpolation within half a turn of a multiple of π: unlike a call of the C library it runs side by
     # side for several segments; the error is below 1e-13 for angles of a few radians.
     k = _nearest_turn(x)
@@ -45,7 +46,8 @@ def _sin(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _cos(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def cos(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Approximate the cosine to 1e-13, as `sin` does."""
     k = _nearest_turn(x)
     r = x - k * 3.141592653589793
     z = r * r
@@ -61,7 +63,7 @@ def _cos(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _form_angles(posture, modes, mean, theta):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+def form_angles(posture, modes, mean, theta):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Write the tangent angles of one frame; without modes the posture holds the angles themselves."""
     n = theta.size
     if modes.shape[0] == 0:
@@ -81,9 +83,9 @@ def _turn_segments(before, after, tx, ty, bend):  # type: ignore[no-untyped-def]
     """Tangents at the mid-angle, and how far their tips move: t' − t = 2 sin(δ/2) n at the mid-angle."""
     for k in range(tx.size):
         middle = 0.5 * (before[k] + after[k])
-        tx[k] = _cos(middle)
-        ty[k] = _sin(middle)
-        bend[k] = 2.0 * _sin(0.5 * (after[k] - before[k]))
+        tx[k] = cos(middle)
+        ty[k] = sin(middle)
+        bend[k] = 2.0 * sin(0.5 * (after[k] - before[k]))
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -145,9 +147,9 @@ def midpoint_sums(postures, modes, mean, out):  # type: ignore[no-untyped-def]  
     before, after = np.empty(n), np.empty(n)
     tx, ty, bend = np.empty(n), np.empty(n), np.empty(n)
     px, py, ux, uy = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    _form_angles(postures[0], modes, mean, before)
+    form_angles(postures[0], modes, mean, before)
     for i in range(out.shape[0]):
-        _form_angles(postures[i + 1], modes, mean, after)
+        form_angles(postures[i + 1], modes, mean, after)
         _turn_segments(before, after, tx, ty, bend)
         _chain_segments(tx, ty, bend, 1.0 / n, px, py, ux, uy)
         _sum_body(tx, ty, px, py, ux, uy, out[i])
@@ -166,7 +168,7 @@ def _centred_joints(theta, dx, dy):  # type: ignore[no-untyped-def]  # noqa: ANN
     x = y = mx = my = 0.0
     dx[0] = dy[0] = 0.0
     for k in range(n):
-        step_x, step_y = _cos(theta[k]) / n, _sin(theta[k]) / n
+        step_x, step_y = cos(theta[k]) / n, sin(theta[k]) / n
         mx, my = mx + (x + 0.5 * step_x) / n, my + (y + 0.5 * step_y) / n
         x, y = x + step_x, y + step_y
         dx[k + 1], dy[k + 1] = x, y
@@ -225,10 +227,10 @@ def paper_sums(postures, modes, mean, out):  # type: ignore[no-untyped-def]  # n
     theta = np.empty(n)
     before_x, before_y, after_x, after_y = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1), np.empty(n + 1)
     ux, uy = np.empty(n + 1), np.empty(n + 1)
-    _form_angles(postures[0], modes, mean, theta)
+    form_angles(postures[0], modes, mean, theta)
     moment = _centred_joints(theta, before_x, before_y)
     for i in range(out.shape[0]):
-        _form_angles(postures[i + 1], modes, mean, theta)
+        form_angles(postures[i + 1], modes, mean, theta)
         next_moment = _centred_joints(theta, after_x, after_y)
         for k in range(n + 1):
             ux[k], uy[k] = after_x[k] - before_x[k], after_y[k] - before_y[k]

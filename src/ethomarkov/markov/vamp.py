@@ -55,7 +55,7 @@ def cross_validated_vamp2(symbols: Symbols, lag: float, *, n_blocks: int = 5, n_
     """
     lag_frames = symbols.sampling.frames(lag)
     first, last = symbols.segments.pairs(lag_frames)
-    block = _blocks(symbols, n_blocks)
+    block = symbols.segments.time_blocks(n_blocks)
     inside = block[first] == block[last]
     whole = count_transitions(symbols, lag_frames).shape
     scores = []
@@ -132,12 +132,6 @@ def second_opinion(
         symbols = Partition(n, seed=seed, max_iterations=10, threads=threads).fit(sequences).label(sequences)
         scores.append(cross_validated_vamp2(symbols, lag))
     return SecondOpinion(n_states=np.array(n_states), scores=np.array(scores), lag=float(lag))
-
-
-def _blocks(symbols: Symbols, n_blocks: int) -> np.ndarray:
-    """Divide the rows of every animal into equal stretches."""
-    offsets = symbols.segments.offsets
-    return np.concatenate([np.arange(n) * n_blocks // max(n, 1) for n in np.diff(offsets)]).astype(np.int64)
 
 
 def _singular_functions(counts: sparse.csr_array, n_modes: int) -> tuple[FloatArray, FloatArray]:

@@ -73,9 +73,20 @@ def _stack_correlations(parts: Sequence[Autocorrelation], over: str) -> Autocorr
 
 
 def _pooled_densities(animals: Sequence[AnimalCheck]) -> tuple[ModeDensity, ModeDensity]:
-    """Stack the histograms that share the edges of the first animal; each animal has its own."""
-    one = animals[0]
-    return one.density, one.run_density
+    """Stack the histograms of all animals, and of their runs."""
+    return (
+        _stack_densities([one.density for one in animals], "animals"),
+        _stack_densities([one.run_density for one in animals], "runs"),
+    )
+
+
+def _stack_densities(parts: Sequence[ModeDensity], over: str) -> ModeDensity:
+    return ModeDensity(
+        edges=parts[0].edges,
+        share=np.concatenate([part.share for part in parts]),
+        individuals=tuple(name for part in parts for name in part.individuals),
+        over=over,
+    )
 
 
 def _prediction(study: Study, found: Validation) -> Figure:
@@ -137,7 +148,13 @@ def _cross_validation(study: Study, found: Validation) -> Figure:
 def draw_forage_figure(study: Study, found: Foraging, *, seed: int = 0) -> Figure:
     """Fig. 5: example paths of every state, what they find, and the time that animals spend in them."""
     n_steps = round(EXAMPLE_SECONDS / study.chain.lag)
-    rule = CrawlRule(duration=n_steps * study.chain.lag, n_runs=1, drag_ratio=study.settings.drag_ratio)
+    rule = CrawlRule(
+        duration=n_steps * study.chain.lag,
+        n_runs=1,
+        drag_ratio=study.settings.drag_ratio,
+        scheme=study.settings.scheme,
+        method=study.settings.unfolding,
+    )
     paths = {}
     for k, name in enumerate(found.curve.names):
         animal = state_model(study, found.level, k, start="stationary")

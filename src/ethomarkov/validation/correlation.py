@@ -1,19 +1,17 @@
 """How posture remembers itself: autocorrelation of data and of simulated runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import fft
 
-from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.interval import mean_band
+from ethomarkov._core.random import Rng
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
-
-N_RESAMPLES = 2000
-WEIGHTS_HELD = 1_000_000  # weights of resamples that are held at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +79,7 @@ def autocorrelation(
     centred, variance = _centre(series)
     shape = (series.segments.n_individuals, series.n_components, n_frames + 1)
     total, n_pairs = np.zeros(shape), np.zeros((shape[0], shape[2]), dtype=np.int64)
-    for unit, rows in _stretches(series, across_gaps):
+    for unit, rows in series.segments.stretches(across_gaps=across_gaps):
         total[unit] += _lagged_products(centred[:, rows], n_frames)
         n_pairs[unit] += _count_pairs(series, rows, n_frames, across_gaps)
     scale = (variance[:, :, None] if normalise else 1.0) * n_pairs[:, None, :]
@@ -120,59 +118,6 @@ def ensemble_autocorrelation(
     )
 
 
-def mean_band(
-    values: FloatArray, level: float = 0.95, *, size: int | None = None, rng: Rng = 0
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Average the first axis of an array, with the pointwise limits of a bootstrap over it.
-
-    Parameters
-    ----------
-    values
-        One entry per animal or run along the first axis; NaN is left out.
-    level
-        Coverage.
-    size
-        Animals or runs drawn for every resample, as many as there are by default. The number of recorded animals gives
-        the band in which the mean of as many simulated ones would lie, as published for simulations.
-    rng
-        Seed or generator.
-
-    Returns
-    -------
-    mean, low, high
-        Without the first axis; the limits are NaN for a single row.
-    """
-    table = np.asarray(values, dtype=float).reshape(len(values), -1)
-    limits = np.full((3, table.shape[1]), np.nan)
-    limits[0] = weighted_means(table, np.ones((1, len(table))))[0]
-    enough = np.isfinite(table).sum(axis=0) > 1
-    if enough.any():
-        draws = resample_weights(len(table), size, rng)
-        means = np.concatenate([weighted_means(table[:, enough], weights) for weights in draws])
-        limits[1:, enough] = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    mean, low, high = limits.reshape(3, *np.shape(values)[1:])
-    return mean, low, high
-
-
-def resample_weights(n_units: int, size: int | None = None, rng: Rng = 0) -> Iterator[FloatArray]:
-    """Draw how often each unit occurs in each of 2000 bootstrap resamples, a few resamples at a time."""
-    random, even = as_generator(rng), np.full(n_units, 1 / n_units)
-    at_once = max(1, WEIGHTS_HELD // n_units)
-    for first in range(0, N_RESAMPLES, at_once):
-        yield random.multinomial(size or n_units, even, min(at_once, N_RESAMPLES - first)).astype(float)
-
-
-def weighted_means(table: FloatArray, weights: FloatArray) -> FloatArray:
-    """Average the rows of a table under each row of weights, leaving out what is NaN."""
-    known = np.isfinite(table)
-    if known.all():
-        plain: FloatArray = weights @ table / weights.sum(axis=1, keepdims=True)
-        return plain
-    total, share = weights @ np.where(known, table, 0.0), weights @ known
-    means: FloatArray = np.divide(total, share, out=np.full(total.shape, np.nan), where=share > 0)
-    return means
-
-
 def _centre(series: Series) -> tuple[FloatArray, FloatArray]:
     """Take the mean of every individual off its frames (one row per component, missing zero); give variances too."""
     known, n_known = series.segments.valid, series.segments.count_rows()
@@ -189,15 +134,6 @@ def _centre(series: Series) -> tuple[FloatArray, FloatArray]:
         part[:, ~here] = 0.0
         variance[unit] = np.square(part).sum(axis=1) / n_known[unit]
     return centred, variance
-
-
-def _stretches(series: Series, across_gaps: bool) -> Iterator[tuple[int, slice]]:
-    """Rows within which pairs are formed."""
-    if across_gaps:
-        edges = series.segments.offsets.tolist()
-        yield from ((unit, slice(*edges[unit : unit + 2])) for unit in range(series.segments.n_individuals))
-    else:
-        yield from ((unit, slice(start, stop)) for start, stop, unit in series.segments)
 
 
 def _lagged_products(rows: FloatArray, n_frames: int) -> FloatArray:

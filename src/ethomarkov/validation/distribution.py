@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ethomarkov._core.interval import mean_band
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.validation.correlation import mean_band
 
 PAPER_REACH = (14.0, 14.0, 25.0, 10.0, 5.0)
 PAPER_EDGES = 30

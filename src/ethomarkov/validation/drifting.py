@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.interval import Interval, bootstrap_interval, mean_band
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
@@ -13,7 +13,6 @@ from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import find_dwells
 from ethomarkov.exceptions import SamplingError
 from ethomarkov.states.symbols import Symbols
-from ethomarkov.validation.correlation import mean_band
 
 LEAST_OBSERVED = 0.2  # share of a window that must have been seen for its rate to mean something
 LEAST_WINDOWS = 3

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.interval import Interval
+from ethomarkov._core.interval import Interval, mean_band, resample_weights, weighted_means
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
@@ -15,7 +15,6 @@ from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.simulation.postures import UnfoldMethod, unfold_blocks
 from ethomarkov.simulation.symbols import simulate_symbols
 from ethomarkov.states.symbols import Symbols
-from ethomarkov.validation.correlation import mean_band, resample_weights, weighted_means
 from ethomarkov.validation.distribution import in_parts
 
 N_PARTS = 10

@@ -131,7 +131,7 @@ def time_blocks(segments: Segments, n_blocks: int) -> IntArray:
             f"A recording of {n_rows.min()} frames cannot be cut into n_blocks={n_blocks}; at least two blocks of one "
             "frame are needed. Choose the number of blocks to suit the shortest recording."
         )
-    return np.concatenate([np.arange(n) * n_blocks // n for n in n_rows])
+    return segments.time_blocks(n_blocks)
 
 
 def cut_out(series: Series, segments: Segments) -> Series:

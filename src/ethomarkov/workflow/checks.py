@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
+from ethomarkov._core.interval import weighted_means
 from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
@@ -65,6 +66,11 @@ class Check:
         """Whether the animal lies within 95 % of the runs."""
         return bool(self.low <= self.data <= self.high)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether both the animal and its runs have the statistic."""
+        return bool(np.isfinite([self.data, self.simulation]).all())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnimalCheck:
@@ -111,7 +117,8 @@ def check_animal(
         Of the runs; cores to use; called after every block of runs.
     """
     model, postures = animal_model(study, individual), study.postures.of(individual)
-    rule, edges = _rule(study, individual, n_runs), default_edges(postures)
+    # Edges of all animals, so that their histograms can be averaged.
+    rule, edges = _rule(study, individual, n_runs), default_edges(study.postures)
     measures: dict[str, Measure] = {
         "correlation": lambda a, _: autocorrelation(a, CORRELATION_SECONDS).values[0],
         "density": lambda a, _: mode_density(a, edges).share[0],
@@ -124,7 +131,7 @@ def check_animal(
     intervals = _number_intervals(study, postures)
     checks = [
         _check((model.name, name, unit), own[k], found["numbers"][:, k], intervals.get(name, UNKNOWN))
-        for k, (name, unit) in enumerate(_number_names(study))
+        for k, (name, unit) in enumerate(_number_names(study, rule))
     ]
     checks += _kinetic_checks(study, individual, model, rule, seed)
     for name, unit, data, key, distance in (
@@ -151,18 +158,24 @@ def check_animal(
 
 def _rule(study: Study, individual: int, n_runs: int) -> CrawlRule:
     """Ask for runs of the animal's own duration and length."""
-    lag, rate = study.chain.lag, study.postures.sampling.rate
-    n_frames = int(np.diff(study.postures.segments.offsets)[individual])
-    length, path = float(body_lengths(study)[0][individual]) if _has_body(study) else np.nan, measured_path(study)
+    path = measured_path(study) if _has_body(study) else None
+    length = float(body_lengths(study)[0][individual]) if path is not None else np.nan
+    # A body that was measured without its path has a path in body lengths, as one that was not measured.
+    in_lengths = path is None or not np.isfinite(length)
     return CrawlRule(
-        duration=max(2, round(n_frames / rate / lag)) * lag,
+        duration=run_duration(study, int(np.diff(study.postures.segments.offsets)[individual])),
         n_runs=n_runs,
         drag_ratio=study.settings.drag_ratio,
         scheme=study.settings.scheme,
-        body_length=length if np.isfinite(length) else 1.0,
-        length_unit=path.length_unit if path is not None and np.isfinite(length) else "body lengths",
+        body_length=1.0 if in_lengths else length,
+        length_unit="body lengths" if path is None or in_lengths else path.length_unit,
         method=study.settings.unfolding,
     )
+
+
+def run_duration(study: Study, n_frames: int) -> float:
+    """Seconds of runs as long as a recording: a whole number of lags, two at least."""
+    return max(2, round(n_frames / study.postures.sampling.rate / study.chain.lag)) * study.chain.lag
 
 
 def _has_body(study: Study) -> bool:
@@ -186,19 +199,20 @@ def _no_path(postures: Series) -> AnimalPath:
 def _own_path(study: Study, individual: int, postures: Series, rule: CrawlRule) -> AnimalPath:
     """Give the animal's measured path, else the one computed from its own postures."""
     measured = measured_path(study)
-    if measured is not None and np.isfinite(measured.of(individual).centroid).any():
-        return measured.of(individual)
+    if measured is not None and measured.length_unit == rule.length_unit:
+        path = measured.of(individual)
+        if np.isfinite(path.centroid).any():
+            return path
     return move(postures, body_basis(study), rule) if _has_body(study) else _no_path(postures)
 
 
-def _number_names(study: Study) -> list[tuple[str, str]]:
+def _number_names(study: Study, rule: CrawlRule) -> list[tuple[str, str]]:
     """Name the numbers that this kind of animal has, with their units."""
     names = [(f"standard deviation of a{k + 1}", "") for k in range(_n_modes(study))]
     if study.is_worm:
         names += [(f"{kind}s", "1/min") for kind in EVENT_KINDS]
     if _has_body(study):
-        path = measured_path(study)
-        unit = path.length_unit if path is not None else "body lengths"
+        unit = rule.length_unit
         names += [("speed over one second", f"{unit}/s"), ("diffusion coefficient", f"{unit}²/s")]
     return names
 
@@ -235,9 +249,7 @@ def _mean(values: FloatArray) -> float:
 
 
 def _diffusion(path: AnimalPath) -> float:
-    """Slope over four between 60 and 100 s; NaN for short or unknown paths."""
-    if path.segments.longest() / path.sampling.rate <= FIT_LAGS[-1]:
-        return float("nan")
+    """Slope over four between 60 and 100 s; NaN for paths that are too short."""
     is_measured = bool(np.isnan(path.heading).all())
     far: Displacement = msd(path, FIT_LAGS, across_gaps=is_measured)
     return float(diffusion(far).coefficient[0])
@@ -288,13 +300,13 @@ def _curve_check(
     distance: Callable[[FloatArray, FloatArray], float],
 ) -> Check:
     """Ask whether the animal's curve is as near to the mean run as runs are; low values are always fine."""
-    mean = np.nanmean(runs, axis=0)
+    mean = weighted_means(runs.reshape(len(runs), -1), np.ones((1, len(runs)))).reshape(runs.shape[1:])
     check = _check(what, distance(data, mean), np.array([distance(run, mean) for run in runs]))
     return replace(check, low=0.0)
 
 
 def _rms(one: FloatArray, other: FloatArray) -> float:
-    return float(np.sqrt(np.nanmean(np.square(one - other))))
+    return float(np.sqrt(_mean(np.square(one - other))))
 
 
 def _divergence(one: FloatArray, other: FloatArray) -> float:

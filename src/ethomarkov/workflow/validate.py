@@ -8,20 +8,31 @@ from scipy import stats
 
 from ethomarkov._core.interval import Interval, bootstrap_interval
 from ethomarkov._core.random import generator
+from ethomarkov._core.series import Series
 from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.simulation.animal import MarkovAnimal
+from ethomarkov.states.symbols import Symbols
 from ethomarkov.validation.drifting import Drift, EntryRate, drift, entry_rate
 from ethomarkov.validation.held_out import HeldOut, predict_held_out
-from ethomarkov.validation.prediction import PredictionError, recorded_error, simulated_error
-from ethomarkov.validation.splits import CrossValidation, FitRule, block_splits, cross_validate, worm_statistics
-from ethomarkov.workflow.checks import AnimalCheck, Check, check_animal
+from ethomarkov.validation.prediction import PredictionError, PredictionRule, recorded_error, simulated_error
+from ethomarkov.validation.splits import (
+    CrossValidation,
+    FitRule,
+    block_splits,
+    cross_validate,
+    cut_out,
+    worm_statistics,
+)
+from ethomarkov.workflow.checks import AnimalCheck, Check, check_animal, run_duration
 from ethomarkov.workflow.runs import animal_model
 from ethomarkov.workflow.study import MACRO, Study
 from ethomarkov.workflow.summary import study_warnings
 
 RARE_SHARE = 0.25
 MOST_WALKS = 200
+ENTRY_STEP = 150.0
+"""Seconds from one window of entry rates to the next, half of its five minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,14 +125,18 @@ def validate_study(
     models = _models(study)
     animals = tuple(check_animal(study, k, n_runs, seed=seed, threads=threads, progress=progress) for k in models)
     agreements = _agreements(animals)
-    states = study.states(MACRO)
-    entries = entry_rate(states, 1, shortest=study.chain.lag)
+    entries = _entries(study, study.states(MACRO))
     drifting = drift(entries, rng=generator(seed, "drift"))
     fit = fit_rule(study, seed)
     predicted = simulated_error(
-        study.postures, study.symbols, _every_animal(study, models), rng=generator(seed, "simulated error")
+        study.postures,
+        study.symbols,
+        _every_animal(study, models),
+        PredictionRule(method=study.settings.unfolding),
+        rng=generator(seed, "simulated error"),
     )
-    held_out = predict_held_out(study.postures, fit, threads=threads, progress=progress)
+    postures = _modelled(study, models)
+    held_out = predict_held_out(postures, fit, threads=threads, progress=progress)
     return Validation(
         animals=animals,
         agreements=agreements,
@@ -131,7 +146,7 @@ def validate_study(
         entries=entries,
         run_entries=_run_entries(study, min(n_runs, MOST_WALKS), seed),
         drift=drifting,
-        cross_validation=_cross_validate(study, fit, n_repeats, threads, progress) if n_repeats else {},
+        cross_validation=_cross_validate(study, postures, fit, n_repeats, threads, progress) if n_repeats else {},
         warnings=tuple(_warnings(study, agreements, held_out, drifting)),
     )
 
@@ -167,28 +182,46 @@ def _every_animal(study: Study, models: Mapping[int, MarkovAnimal]) -> list[Mark
     return [models.get(k) or whole or models[0] for k in range(study.symbols.segments.n_individuals)]
 
 
+def _modelled(study: Study, models: Mapping[int, MarkovAnimal]) -> Series:
+    """Keep the postures of the individuals that have a model; the others are too short to be held out."""
+    n_individuals = study.postures.segments.n_individuals
+    if len(models) in (1, n_individuals):
+        return study.postures if len(models) == n_individuals else study.postures.of(*models)
+    kept = np.isin(study.postures.segments.row_individual, list(models))
+    return cut_out(study.postures, study.postures.segments.keep(kept))
+
+
+def _entries(study: Study, states: Symbols, over: str = "animals") -> EntryRate:
+    """Count entries into the second macrostate, in windows of five minutes or of a third of shorter recordings."""
+    lag = study.chain.lag
+    longest = float(np.diff(study.postures.segments.offsets).max()) / study.postures.sampling.rate
+    # Whole lags, so that windows are as long in walks, which step by the lag, as in recordings.
+    step = max(1, int(min(ENTRY_STEP, longest / 6) / lag + 1e-6)) * lag
+    return entry_rate(states, 1, 2 * step, step, shortest=lag, over=over)
+
+
 def _run_entries(study: Study, n_runs: int, seed: int) -> EntryRate:
     """Count entries into the second macrostate in walks of the model of all animals."""
-    seconds = float(np.diff(study.postures.segments.offsets).max()) / study.postures.sampling.rate
+    seconds = run_duration(study, int(np.diff(study.postures.segments.offsets).max()))
     walks = animal_model(study, start="stationary").walk(seconds, n_runs, rng=generator(seed, "entries"))
-    return entry_rate(walks.relabel(study.tree.states_at(MACRO)), 1, shortest=study.chain.lag, over="runs")
+    return _entries(study, walks.relabel(study.tree.states_at(MACRO)), "runs")
 
 
 def _agreements(animals: Sequence[AnimalCheck]) -> tuple[Agreement, ...]:
     """Average every statistic over the animals that have it."""
-    rows: dict[str, list[Check]] = {}
+    rows: dict[tuple[str, str], list[Check]] = {}
     for animal in animals:
         for check in animal.checks:
-            rows.setdefault(check.statistic, []).append(check)
+            rows.setdefault((check.statistic, check.unit), []).append(check)
     found = []
-    for name, checks in rows.items():
-        known = [check for check in checks if np.isfinite([check.data, check.simulation]).all()]
+    for (name, unit), checks in rows.items():
+        known = [check for check in checks if check.is_known]
         if known:
             data, simulation = _over_animals(known)
             found.append(
                 Agreement(
                     name=name,
-                    unit=known[0].unit,
+                    unit=unit,
                     data=data,
                     simulation=simulation,
                     n_agree=sum(check.agrees for check in known),
@@ -213,15 +246,15 @@ def _over_animals(checks: Sequence[Check]) -> tuple[Interval, Interval]:
 
 
 def _cross_validate(
-    study: Study, fit: FitRule, n_repeats: int, threads: int, progress: Progress | None
+    study: Study, postures: Series, fit: FitRule, n_repeats: int, threads: int, progress: Progress | None
 ) -> dict[str, CrossValidation]:
     """Cross-validate in blocks, honestly and as published, on the same splits."""
-    splits = block_splits(study.postures.segments, n_repeats=n_repeats, rng=generator(fit.seed, "splits"))
+    splits = block_splits(postures.segments, n_repeats=n_repeats, rng=generator(fit.seed, "splits"))
     statistics = worm_statistics(fit.lag)
     statistics = statistics if study.is_worm else {"leaving rates": statistics["leaving rates"]}
     return {
         kind: cross_validate(
-            study.postures, replace(fit, leaky=kind == "leaky"), splits, statistics, threads=threads, progress=progress
+            postures, replace(fit, leaky=kind == "leaky"), splits, statistics, threads=threads, progress=progress
         )
         for kind in ("honest", "leaky")
     }

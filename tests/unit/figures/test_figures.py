@@ -8,7 +8,6 @@ from scipy import sparse
 
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
-from ethomarkov._core.series import Series
 from ethomarkov.coarse import best_cut
 from ethomarkov.figures.recording import draw_coverage, draw_recording, draw_traces
 from ethomarkov.figures.scan import draw_spectrum

@@ -66,11 +66,8 @@ def line_with(axes, word: str):
 
 def band_of(axes, colour: str):
     """Lower and upper edge of the only band of a colour, None if there is none."""
-    found = [
-        band
-        for band in axes.collections
-        if len(band.get_facecolor()) and to_hex(band.get_facecolor()) == colour.lower()
-    ]
+    filled = [one for one in axes.collections if len(one.get_facecolor())]
+    found = [one for one in filled if to_hex(one.get_facecolor()) == colour.lower()]
     if not found:
         return None
     (band,) = found
@@ -175,6 +172,12 @@ def test_held_out_correlation_of_one_animal_over_splits(axes):
     low, high = np.percentile(runs, [2.5, 97.5], axis=0)
     np.testing.assert_allclose(band_of(axes, SIMULATION), [low.min(), high.max()])
     assert "mean of 12 runs" in words_of(axes)[1]
+
+
+def test_a_single_split_has_no_band(axes):
+    draw_test_autocorrelation(axes, comparison(np.ones((1, 1, 1, 5)), np.ones((1, 1, 4, 1, 5))), np.arange(5), 0)
+    assert band_of(axes, DATA) is None
+    assert words_of(axes)[0] == "held-out data, 1 split"
 
 
 def test_a_statistic_that_is_no_correlation_is_refused(axes):
@@ -315,7 +318,7 @@ def test_rates_have_their_bars_and_one_scale(axes):
     np.testing.assert_allclose(vertical, [[2.0, 2.1], [2.0, 2.3]])
     np.testing.assert_array_equal(hostile.lines[0].get_xydata(), [[1.0, 1.5]] * 2)
     assert turn.lines[0].get_color() == state_colours(2)[0]
-    assert axes.get_xlim() == axes.get_ylim() == pytest.approx((0, 1.08 * 6))
+    assert axes.get_xlim() == axes.get_ylim() == pytest.approx((0, 1.08 * 2.5))
     assert words_of(axes)[1] == "turn, 1 animal"
     assert "95 % over events for data, 95 % over runs for simulation" in axes.get_title()
 

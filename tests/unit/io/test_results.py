@@ -17,13 +17,17 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov.coarse import Cut, best_cut
 from ethomarkov.exceptions import InputFormatError, OutputError
-from ethomarkov.io.results import load_attrs, load_result, save_results
-from ethomarkov.locomotion import Path
+from ethomarkov.io.results import load_attrs, load_result, load_results, save_results
+from ethomarkov.locomotion import DragSearch, Path
+from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
 from ethomarkov.posture import PostureBasis
 from ethomarkov.states import Microstates, Symbols
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, Study, run_study
+from ethomarkov.workflow.kinetics import study_kinetics
+from ethomarkov.workflow.paths import reconstruct_paths
+from ethomarkov.workflow.runs import animal_model, simulate_runs
 from ethomarkov.workflow.study import Measured
 
 
@@ -243,3 +247,74 @@ def test_any_symbols_come_back_equal(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("symbols") / "r.nc"
     save_results(path, {"it": symbols}, {})
     assert_same(load_result(path, "it", Symbols), symbols)
+
+
+# --- plain values ----------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    limit: float
+    is_sure: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """Every kind of plain value that a result may hold."""
+
+    is_set: bool
+    is_known: bool | None = None
+    count: int = 0
+    size: float = 0.0
+    word: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    numbers: tuple[int, ...] = ()
+    flags: tuple[bool, ...] = ()
+    words: tuple[str, ...] = ()
+    maybe: float | None = None
+    inner: Inner | None = None
+    rows: tuple[Inner, ...] = ()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Plain(is_set=True),
+        Plain(is_set=False, count=-3, size=float("nan"), word="é – 虫"),
+        Plain(is_set=True, bounds=(1.5, float("inf")), numbers=(3, -1, 2**40), flags=(True, False), words=("", "x y")),
+        Plain(is_set=True, maybe=2.5, inner=Inner(limit=0.1, is_sure=False)),
+        Plain(is_set=True, rows=(Inner(limit=1.0, is_sure=True), Inner(limit=-1.0, is_sure=False))),
+        Plain(is_set=True, is_known=True),
+        Plain(is_set=True, is_known=False),
+    ],
+    ids=["nothing set", "numbers", "tuples", "inner", "table", "known", "known not"],
+)
+def test_plain_values_come_back_with_their_types(tmp_path, made):
+    save_results(tmp_path / "r.nc", {"it": made}, {})
+    assert_same(load_result(tmp_path / "r.nc", "it", Plain), made)
+
+
+@pytest.fixture(scope="module")
+def small_study():
+    made = simulate_worms(2, 60.0, seed=5)
+    settings = Settings(n_states=8, n_walks=1, simulated_minutes=0.2, scan=False, n_resamples=0, n_behaviours=3)
+    return run_study(made.recording, settings, basis=made.basis)
+
+
+def test_kinetics_runs_and_reconstructions_come_back_equal(tmp_path, small_study):
+    """Results within results, optional ones, tables and tuples of numbers."""
+    lost = dataclasses.replace(small_study.measured, centroid=np.full_like(small_study.measured.centroid, np.nan))
+    rule = CrawlRule(duration=15.0, n_runs=2)
+    made = {
+        "kinetics": study_kinetics(small_study, 3, n_resamples=5),
+        "runs": simulate_runs(small_study, animal_model(small_study), rule),
+        "measured": reconstruct_paths(small_study, DragSearch(window=10.0)),
+        "unmeasured": reconstruct_paths(dataclasses.replace(small_study, measured=lost)),
+    }
+    assert made["runs"].diffusion is None
+    assert made["measured"].drag is not None
+    assert made["unmeasured"].measured is None
+    save_results(tmp_path / "r.nc", made, {})
+    found = load_results(tmp_path / "r.nc", {name: type(one) for name, one in made.items()})
+    for name, one in made.items():
+        assert_same(found[name], one, name)

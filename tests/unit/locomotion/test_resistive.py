@@ -200,8 +200,8 @@ def test_wild_postures_equal_numpy():
 
 def test_sine_and_cosine_of_the_kernel():
     angles = np.linspace(-50, 50, 20_001)
-    sines = [resistive_kernels._sin(angle) for angle in angles]
-    cosines = [resistive_kernels._cos(angle) for angle in angles]
+    sines = [resistive_kernels.sin(angle) for angle in angles]
+    cosines = [resistive_kernels.cos(angle) for angle in angles]
     np.testing.assert_allclose(sines, np.sin(angles), atol=2e-13)
     np.testing.assert_allclose(cosines, np.cos(angles), atol=2e-13)
 

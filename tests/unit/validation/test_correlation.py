@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from ethomarkov._core.interval import bootstrap_interval
+from ethomarkov._core.interval import bootstrap_interval, mean_band
 from ethomarkov._core.series import Series
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.validation.correlation import autocorrelation, ensemble_autocorrelation, mean_band
+from ethomarkov.validation.correlation import autocorrelation, ensemble_autocorrelation
 
 
 def double_loop(values, stretches, lag):

@@ -57,12 +57,12 @@ def forage(
     require_at_least(runs, 2, "--runs")
     loaded = Study.load(study)
     body_basis(loaded)
-    if not seconds >= 2 * loaded.chain.lag or not 0 < width < 1:
+    if not 2 * loaded.chain.lag <= seconds < float("inf") or not 0 < width < 1:
         raise InputFormatError(
             f"--seconds is {seconds:g} and --width {width:g}; runs of at least {2 * loaded.chain.lag:g} s and a width "
             "between 0 and 1 body length are needed."
         )
-    at = level or loaded.finest
+    at = loaded.finest if level is None else level
     loaded.tree.nodes_at(at)
     target = out or (study if study.is_dir() else study.parent) / "forage"
     check_writable(target)

@@ -99,7 +99,12 @@ def _leak_lines(found: Mapping[str, CrossValidation]) -> Iterator[str]:
 def _write(study: Study, found: Validation, out: Path) -> None:
     write_table(out / "validation.csv", _agreement_rows(found))
     write_table(
-        out / "checks.csv", (asdict(check) | {"agrees": check.agrees} for one in found.animals for check in one.checks)
+        out / "checks.csv",
+        (
+            asdict(check) | {"agrees": check.agrees if check.is_known else ""}
+            for one in found.animals
+            for check in one.checks
+        ),
     )
     write_table(out / "cross_validation.csv", _split_rows(found.cross_validation))
     results: dict[str, object] = {

@@ -1,0 +1,140 @@
+"""A study in the browser."""
+
+import os
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from ethomarkov.cli.options import RunningOptions
+from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.exceptions import InputFormatError, OutputError
+from ethomarkov.io.atomic import check_writable
+from ethomarkov.io.results import load_result
+from ethomarkov.report.explorer import EXPLORER_FILE, render_explorer, write_explorer
+from ethomarkov.states import DelayEmbedding
+from ethomarkov.states.projection import SequenceMap, map_sequences
+from ethomarkov.workflow import Study
+from ethomarkov.workflow.study import STUDY_FILE
+
+DEFAULT = RunningOptions()
+HOST = "127.0.0.1"
+MAP_FILE = "map.nc"
+
+
+def explore(
+    study: Path,
+    *,
+    output: Path | None = None,
+    serve: Annotated[bool, Parameter(negative=())] = False,
+    port: int = 0,
+    method: Literal["umap", "pca"] | None = None,
+    running: RunningOptions = DEFAULT,
+) -> None:
+    """Write one page with linked views of a study: map, postures, ethogram, paths, and a simulated animal.
+
+    The page works without a network. The map is the one that `ethomarkov map` wrote, if it is there and newer than
+    the study.
+
+    Parameters
+    ----------
+    study
+        Directory that `ethomarkov run` wrote.
+    output
+        HTML file to write; explorer.html in the study's own directory by default.
+    serve
+        Write nothing and show the page at a local address until Ctrl-C.
+    port
+        Of that address; any free one by default.
+    method
+        "umap" as published (half a minute for one worm), or "pca" at once; by default the map there is, or else UMAP.
+    """
+    if serve and output is not None:
+        raise InputFormatError("--serve writes no file, and --output names one. Use one of them.")
+    directory = study if study.is_dir() else study.parent
+    target = output or directory / EXPLORER_FILE
+    loaded = Study.load(study)
+    if not serve:
+        check_writable(target.parent)
+    console = Console(quiet=running.quiet)
+    with limited_threads(running.threads), progress_bar(console, quiet=running.quiet) as progress:
+        placed = _written_map(directory, method)
+        if placed is None:
+            sequences = DelayEmbedding(loaded.settings.n_delays).transform(loaded.postures)
+            placed = map_sequences(
+                sequences, loaded.microstates, method=method or "umap", seed=running.seed, progress=progress
+            )
+        if not serve:
+            write_explorer(loaded, placed, target)
+    if serve:
+        serve_page(render_explorer(loaded, placed), port)
+    else:
+        size = target.stat().st_size / 1e6
+        console.print(f"Open {target} in a browser ({size:.1f} MB).", markup=False, highlight=False, soft_wrap=True)
+
+
+def serve_page(page: str, port: int = 0) -> None:
+    """Show a page at a local address until Ctrl-C.
+
+    Parameters
+    ----------
+    page
+        As HTML.
+    port
+        Any free one by default.
+    """
+    try:
+        server = page_server(page, port)
+    except (OSError, OverflowError) as error:
+        raise OutputError(
+            f"--port {port}: the page cannot be served there ({error}). Leave --port out for a free one."
+        ) from error
+    with server:
+        print(f"Exploring at http://{HOST}:{server.server_port}/ until Ctrl-C.", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print("Ended.")
+
+
+def page_server(page: str, port: int = 0) -> ThreadingHTTPServer:
+    """Make a server of one page for this computer alone; every other address is not found.
+
+    Parameters
+    ----------
+    page
+        As HTML.
+    port
+        Any free one by default.
+    """
+    content = page.encode()
+
+    class OnePage(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            # Another site's name can be made to point here; only our own names are answered.
+            own = {f"{name}:{self.server.server_address[1]}" for name in (HOST, "localhost")}
+            found = self.path == "/" and self.headers.get("Host") in own
+            body = content if found else b"not found"
+            self.send_response(HTTPStatus.OK if found else HTTPStatus.NOT_FOUND)
+            self.send_header("Content-Type", "text/html; charset=utf-8" if found else "text/plain")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing about requests."""
+
+    return ThreadingHTTPServer((HOST, port), OnePage)
+
+
+def _written_map(directory: Path, method: str | None) -> SequenceMap | None:
+    """Read the map that was drawn of this very study, if there is one of the method asked for."""
+    file = directory / MAP_FILE
+    if not file.exists() or os.path.getmtime(file) < os.path.getmtime(directory / STUDY_FILE):
+        return None
+    found = load_result(file, "map", SequenceMap)
+    return found if method in (None, found.method) else None

@@ -1,0 +1,115 @@
+"""Figures of states and paths: something in every panel, no warning, names as the study gives them."""
+
+import dataclasses
+import io
+import logging
+
+import numpy as np
+import pytest
+
+from ethomarkov.locomotion.drag import DragSearch
+from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.report.path_figures import draw_reconstruction_figures, draw_run_figures
+from ethomarkov.report.state_figures import draw_state_figures
+from ethomarkov.synthetic import simulate_worms
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.kinetics import study_kinetics
+from ethomarkov.workflow.paths import reconstruct_paths
+from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
+from ethomarkov.workflow.states import rename_states, state_names
+
+RULE = CrawlRule(duration=15.0, n_runs=2)
+
+
+@pytest.fixture(scope="module")
+def study():
+    made = simulate_worms(2, 90.0, seed=3)
+    settings = Settings(n_states=12, n_walks=1, simulated_minutes=0.2, scan=False, n_resamples=0, n_behaviours=3)
+    return run_study(made.recording, settings, basis=made.basis)
+
+
+def assert_drawn(figures, caplog):
+    """Draw every figure; matplotlib neither warns nor logs, and no panel is empty."""
+    assert figures
+    with caplog.at_level(logging.WARNING, logger="matplotlib"):
+        for name, figure in figures.items():
+            figure.savefig(io.BytesIO(), dpi=30)
+            for axes in figure.get_axes():
+                shown = [*axes.lines, *axes.collections, *axes.patches, *axes.images, *axes.texts]
+                assert shown, (name, axes.get_title())
+    assert caplog.messages == []
+
+
+def words_in(figure) -> str:
+    return " ".join(text.get_text() for text in figure.findobj(lambda item: hasattr(item, "get_text")))
+
+
+def kinetics_of(study):
+    return {level: study_kinetics(study, level, n_resamples=5) for level in dict.fromkeys((2, study.finest))}
+
+
+def test_figures_of_states_with_new_names(study, caplog):
+    """Hostile names are shown as they are: no mathematics, no markup."""
+    fine = state_names(study, study.finest)[0]
+    renamed = rename_states(study, {fine: r"$\frac$ <b>", "pirouette": "reorientation"}, {})
+    figures = draw_state_figures(renamed, kinetics_of(renamed))
+    assert set(figures) == {"tree.png", "ethogram.png", "kinetics.png", "states.png", "traits.png", "postures.png"}
+    assert_drawn(figures, caplog)
+    for name in ("tree.png", "states.png", "ethogram.png"):
+        assert "frac" in words_in(figures[name]), name
+    for name in ("tree.png", "kinetics.png"):
+        assert "reorientation" in words_in(figures[name]), name
+        assert "pirouette" not in words_in(figures[name]), name
+
+
+def test_figures_of_animals_without_a_body_wave(study, caplog):
+    bare = dataclasses.replace(study, basis=None)
+    figures = draw_state_figures(bare, kinetics_of(bare))
+    assert set(figures) == {"tree.png", "ethogram.png", "kinetics.png", "states.png"}
+    assert_drawn(figures, caplog)
+    assert "state A" in words_in(figures["tree.png"])
+
+
+def test_figures_of_simulated_animals(study, caplog):
+    rule = dataclasses.replace(RULE, length_unit="mm", body_length=0.7)
+    found = [simulate_runs(study, animal_model(study, k), rule) for k in (0, 1)]
+    figures = draw_run_figures(study, found, measured_displacement(study, RULE.duration))
+    assert {"kymographs.png", "displacement.png", "paths.png"} <= set(figures)
+    assert "diffusion.png" not in figures  # the runs are too short for it
+    assert_drawn(figures, caplog)
+    assert study.symbols.segments.individuals[1] in words_in(figures["displacement.png"])
+
+
+def test_figures_of_the_ensemble_of_all(study, caplog):
+    """Its name is no animal's, and its unit not that of the data."""
+    found = [simulate_runs(study, animal_model(study), RULE)]
+    assert_drawn(draw_run_figures(study, found, measured_displacement(study, RULE.duration)), caplog)
+
+
+@pytest.mark.parametrize("states", [(0,), (0, 1)])
+def test_figures_of_single_states(study, caplog, states):
+    found = [simulate_runs(study, state_model(study, 2, k), RULE) for k in states]
+    figures = draw_run_figures(study, found, None)
+    assert "states.png" in figures
+    assert_drawn(figures, caplog)
+    for k in states:
+        assert state_names(study, 2)[k] in words_in(figures["states.png"])
+
+
+def test_figures_when_the_first_animal_was_never_seen(study, caplog):
+    """The data beside a simulation of all come from an animal that has some."""
+    values = study.postures.values.copy()
+    values[: study.postures.segments.offsets[1]] = np.nan
+    half = dataclasses.replace(study, postures=study.postures.with_rows(values))
+    found = [simulate_runs(study, animal_model(study), RULE)]
+    assert_drawn(draw_run_figures(half, found, None), caplog)
+
+
+def test_figures_of_the_drag_ratio(study, caplog):
+    figures = draw_reconstruction_figures(study, reconstruct_paths(study, DragSearch(window=10.0)))
+    assert list(figures) == ["drag.png"]
+    assert_drawn(figures, caplog)
+
+
+def test_no_figure_without_a_fitted_drag_ratio(study):
+    assert draw_reconstruction_figures(study, reconstruct_paths(study, DragSearch(window=1000.0))) == {}
