@@ -17,6 +17,7 @@ from ethomarkov.figures.validation import (
     draw_mode_densities,
     draw_prediction_error,
     draw_rates,
+    draw_test_autocorrelation,
 )
 from ethomarkov.locomotion.ensemble import CrawlRule, crawl
 from ethomarkov.posture.events import EVENT_KINDS
@@ -28,7 +29,7 @@ from ethomarkov.workflow.paths import body_basis
 from ethomarkov.workflow.runs import state_model
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO, Study
-from ethomarkov.workflow.validate import Validation
+from ethomarkov.workflow.validate import CORRELATION, CORRELATION_SECONDS, Validation
 
 EXAMPLE_SECONDS = 600.0
 
@@ -138,9 +139,17 @@ def _cross_validation(study: Study, found: Validation) -> Figure:
     units = {"event rates": "1/min", "leaving rates": "1/s"}
     both = list(found.cross_validation.values())
     shown = [name for name in names if name in both[0].comparisons]
+    correlation = both[0].comparisons[CORRELATION]
+    n_modes = min(correlation.test.shape[2], 5)
     with figure_style():
-        figure = new_figure(6.4 * len(shown), 4.2)
-        for axes, name in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        figure = new_figure(6.8 * len(shown), 7.2)
+        upper, lower = figure.subfigures(2, 1, height_ratios=[1, 1.5], squeeze=False)[:, 0]
+        for k, axes in enumerate(upper.subplots(1, n_modes, squeeze=False, sharey=True)[0]):
+            lags = np.linspace(0, CORRELATION_SECONDS, correlation.test.shape[3])
+            draw_test_autocorrelation(axes, correlation, lags, k)
+            if k and axes.get_legend() is not None:
+                axes.get_legend().remove()
+        for axes, name in zip(lower.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
             draw_cross_validation(axes, both, name, names[name], unit=units[name])
     return figure
 

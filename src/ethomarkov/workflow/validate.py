@@ -13,6 +13,7 @@ from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states.symbols import Symbols
+from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.drifting import Drift, EntryRate, drift, entry_rate
 from ethomarkov.validation.held_out import HeldOut, predict_held_out
 from ethomarkov.validation.prediction import PredictionError, PredictionRule, recorded_error, simulated_error
@@ -31,6 +32,7 @@ from ethomarkov.workflow.summary import study_warnings
 
 RARE_SHARE = 0.25
 MOST_WALKS = 200
+CORRELATION, CORRELATION_SECONDS = "autocorrelation", 6.0
 ENTRY_STEP = 150.0
 """Seconds from one window of entry rates to the next, half of its five minutes."""
 
@@ -252,6 +254,7 @@ def _cross_validate(
     splits = block_splits(postures.segments, n_repeats=n_repeats, rng=generator(fit.seed, "splits"))
     statistics = worm_statistics(fit.lag)
     statistics = statistics if study.is_worm else {"leaving rates": statistics["leaving rates"]}
+    statistics |= {CORRELATION: lambda postures, _: autocorrelation(postures, CORRELATION_SECONDS).values[0]}
     return {
         kind: cross_validate(
             postures, replace(fit, leaky=kind == "leaky"), splits, statistics, threads=threads, progress=progress

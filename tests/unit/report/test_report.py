@@ -72,7 +72,7 @@ def test_the_page_needs_nothing_else(page):
 
 def test_every_picture_is_a_png_with_words_for_those_who_cannot_see_it(page):
     images = re.findall(r'<img src="data:image/png;base64,([^"]+)" alt="([^"]+)"', page.read_text(encoding="utf-8"))
-    assert len(images) == 6
+    assert len(images) == 8
     for content, words in images:
         assert base64.b64decode(content, validate=True).startswith(b"\x89PNG")
         assert words
@@ -200,5 +200,5 @@ def test_the_page_works_in_a_browser(page, tmp_path):
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert [line for line in console if re.search("uncaught|error|refused", line, re.IGNORECASE)] == []
     assert re.search(r'<button id="play">(Pause|Play)</button>', done.stdout)
-    assert done.stdout.count("<img src=") == 6
+    assert done.stdout.count("<img src=") == 8
     assert '<canvas id="crawl"' in done.stdout

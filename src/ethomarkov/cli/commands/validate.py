@@ -91,7 +91,7 @@ def _leak_lines(found: Mapping[str, CrossValidation]) -> Iterator[str]:
     for name, leak in measure_leak(found["honest"], found["leaky"]).items():
         honest, leaky = (float(np.nanmean(values)) for values in leak.inside)
         yield (
-            f"Held-out {name} lie within the simulated range in {honest:.0%} of cases when nothing leaks, in "
+            f"Held out, {name}: within the simulated range in {honest:.0%} of cases when nothing leaks, in "
             f"{leaky:.0%} with the published leak (microstates and cut from all data)."
         )
 
@@ -144,6 +144,8 @@ def _agreement_rows(found: Validation) -> Iterator[dict[str, object]]:
 def _split_rows(found: Mapping[str, CrossValidation]) -> Iterator[dict[str, object]]:
     for kind, one in found.items():
         for name, comparison in one.comparisons.items():
+            if comparison.test.ndim != 3:  # curves are drawn, not listed
+                continue
             inside, bias = comparison.inside(), comparison.bias()
             for animal in range(len(inside)):
                 for column in range(inside.shape[1]):
