@@ -22,6 +22,7 @@ COMMANDS = {
     "validate": "Compare a study's animals with simulated ones, and say whether the model can be trusted.",
     "forage": "Compare what the states of a study find when food is at a distance.",
     "map": "Draw the space of posture sequences of a study in two dimensions.",
+    "explore": "Explore a study in the browser: map, postures, ethogram, paths.",
     "figures": "Draw the figures of the paper for a study.",
     "movie": "Make a movie of a study: data above simulation, a crawling animal, or a tour of its states.",
     "apply": "Apply a study's model to new recordings, and tell whether it may be trusted there.",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -13,6 +14,7 @@ from ethomarkov._core.types import Progress as Report
 from ethomarkov._core.words import count_of
 
 Figures = dict[str, Any]
+NOTE = "note"
 
 
 @contextlib.contextmanager
@@ -49,7 +51,7 @@ def summary_table(summary: Figures) -> Table:
     table.add_column(style="dim")
     table.add_column()
     for label, value in _rows(summary):
-        table.add_row(label, value)
+        table.add_row("[yellow]note[/]" if label == NOTE else escape(label), escape(value))
     return table
 
 
@@ -103,7 +105,7 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
         shown = f"data {_interval(measured)}; " if measured else ""
         yield "speed (lengths/s)", f"{shown}simulation {_interval(simulation['speed_body_lengths_per_s'])}"
     for warning in summary["warnings"]:
-        yield "[yellow]note[/]", warning
+        yield NOTE, warning
 
 
 def _hopping_rows(macrostates: Figures) -> Iterator[tuple[str, str]]:

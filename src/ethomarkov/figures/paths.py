@@ -246,8 +246,8 @@ def frame_plane(axes: Axes, unit: str, scale_bar: bool) -> None:
     axes.annotate(
         f"{length:g} {plain_text(unit)}", (left, height), xytext=(0, -5), textcoords="offset points", va="top"
     )
-    # room below the bar for its words
-    axes.set_ylim(bottom - 0.18 * (top - bottom), top)
+    # room below the bar for its words; a wide panel may show more, so that both directions stay equal
+    axes.set_ylim(bottom - 0.18 * (top - bottom), top, auto=True)
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
 

@@ -155,7 +155,8 @@ def _value(node: xr.DataTree, name: str, hint: object) -> object:
     if name not in node.attrs and type(None) in typing.get_args(hint):
         return None
     value = _plain(node.attrs[name])
-    return bool(value) if hint is bool else value
+    is_flag = hint is bool or bool in typing.get_args(hint)
+    return bool(value) if is_flag and isinstance(value, int) else value
 
 
 def _tuple_item(hint: object) -> type:

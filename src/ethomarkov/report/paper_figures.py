@@ -1,5 +1,6 @@
 """The figures of the paper for any study: Fig. 1 to 5 and S1 to S10, as far as its results go."""
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +27,7 @@ from ethomarkov.figures.kinetics import (
     draw_survival,
     draw_transition_graph,
 )
-from ethomarkov.figures.maps import MapPanel, draw_chain_on_map, draw_map, mode_panels, motion_panels
+from ethomarkov.figures.maps import MapPanel, draw_chain_on_map, draw_map, draw_map_states, mode_panels, motion_panels
 from ethomarkov.figures.paths import (
     draw_bearing_spectrum,
     draw_diffusion,
@@ -41,7 +42,7 @@ from ethomarkov.figures.recording import TRACE_SECONDS, draw_traces
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains, draw_lag_scan, draw_spectrum
 from ethomarkov.figures.simulation import body_rows, draw_kymograph
 from ethomarkov.figures.states import draw_bodies, draw_coherence, draw_state_postures
-from ethomarkov.figures.style import figure_style, new_figure, save_figure
+from ethomarkov.figures.style import figure_style, new_figure, plain_text, save_figure
 from ethomarkov.figures.tree import draw_tree
 from ethomarkov.figures.validation import (
     draw_autocorrelation,
@@ -51,6 +52,7 @@ from ethomarkov.figures.validation import (
     draw_rates,
 )
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.locomotion.displacement import Displacement
 from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.selection import choose_n_states
 from ethomarkov.markov.spectrum import modes_on_frames, relaxation_time, reversible_modes
@@ -75,15 +77,18 @@ CAPTIONS_FILE = "captions.md"
 PAGE_WIDTH = 12.0
 LEAST_FILLED = 0.6
 """Share of the width that a row fills at least; panels that remain of a row are not stretched further."""
+LINE_POINTS, PANEL_GAP = 11, 0.05
+LETTERS_PER_INCH, MARGIN_INCHES, LEGEND_LETTERS = 14, 0.6, 30
 MOST_MODES, LAST_SLOW_MODE, MOST_ANIMALS, ANIMALS_PER_ROW = 5, 5, 12, 4
 KYMOGRAPH_SECONDS, SHOWN_PERCENT = 30.0, 98.0
 NO_WAVE = "the postures of this study have no body wave"
 NO_BODY = "the postures of this study are no tangent angles, so the body has no outline and no path"
 NO_PATH = "no path was measured"
+HELD_OUT_ELSEWHERE = "held-out autocorrelations are drawn by `ethomarkov validate STUDY --repeats 50` only"
 
 
-def _made_by(command: str) -> str:
-    return f"not there yet; `ethomarkov {command}` makes it"
+def _lacking(what: str, command: str) -> str:
+    return f"there are no {what} yet; make them with `ethomarkov {command}`"
 
 
 # --- how figures are put together ------------------------------------------------------------------------------------
@@ -120,7 +125,14 @@ class LeftOut:
     width: float = 1.0
 
 
-Piece = Panel | LeftOut
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """Room for a panel that nothing fills."""
+
+    width: float = 1.0
+
+
+Piece = Panel | LeftOut | Space
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +162,7 @@ def _compose(study: Study, title: str, *rows: tuple[float, Sequence[Piece]], wid
     if drawn:
         with figure_style():
             figure = new_figure(width, sum(height for height, _ in drawn))
+            figure.set_layout_engine("constrained", wspace=PANEL_GAP)
             strips = figure.subfigures(len(drawn), 1, height_ratios=[height for height, _ in drawn], squeeze=False)
             for strip, (_, row) in zip(strips[:, 0], drawn, strict=True):
                 _fill(strip, row)
@@ -161,14 +174,18 @@ def _compose(study: Study, title: str, *rows: tuple[float, Sequence[Piece]], wid
 
 def _fill(strip: Any, row: Sequence[Piece]) -> None:  # noqa: ANN401 (a SubFigure)
     """Draw the panels of a row side by side, with their letters."""
-    panels = [piece for piece in row if isinstance(piece, Panel)]
-    widths = [panel.width for panel in panels]
-    rest = LEAST_FILLED * sum(piece.width for piece in row) - sum(widths)
-    grid = strip.add_gridspec(1, len(panels) + (rest > 0), width_ratios=[*widths, *([rest] if rest > 0 else [])])
-    for k, panel in enumerate(panels):
-        axes = strip.add_subplot(grid[0, k])
-        panel.draw(axes)
-        _write_letter(axes, panel.letter)
+    kept = [piece for piece in row if not isinstance(piece, LeftOut)]
+    rest = LEAST_FILLED * sum(piece.width for piece in row) - sum(piece.width for piece in kept)
+    kept += [Space(width=rest)] if rest > 0 else []
+    grid = strip.add_gridspec(1, len(kept), width_ratios=[piece.width for piece in kept])
+    inches = strip.figure.get_figwidth() / sum(piece.width for piece in kept)
+    for k, piece in enumerate(kept):
+        if isinstance(piece, Panel):
+            axes = strip.add_subplot(grid[0, k])
+            piece.draw(axes)
+            _fold_title(axes, inches * piece.width)
+            _write_letter(axes, piece.letter)
+            axes.set_autoscaley_on(True)  # a wide panel may show more, so that both directions stay equal
 
 
 def _side_by_side(letter: str, words: str, draws: Sequence[Callable[[Axes], None]]) -> list[Piece]:
@@ -176,13 +193,27 @@ def _side_by_side(letter: str, words: str, draws: Sequence[Callable[[Axes], None
     return [Panel(letter="" if k else letter, words="" if k else words, draw=draw) for k, draw in enumerate(draws)]
 
 
+def _fold_title(axes: Axes, inches: float) -> None:
+    """Break lines of a title that would reach into the next panel."""
+    letters = round(LETTERS_PER_INCH * (inches - MARGIN_INCHES))
+    lines = axes.get_title(loc="left").splitlines()
+    axes.set_title("\n".join(textwrap.fill(line, max(letters, 1)) for line in lines))
+
+
+def _fold_legend(axes: Axes, **style: Any) -> None:  # noqa: ANN401 (as legend)
+    """Draw the legend of narrow axes anew, in short lines."""
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles, [textwrap.fill(label, LEGEND_LETTERS) for label in labels], **style)
+
+
 def _write_letter(axes: Axes, letter: str) -> None:
-    """Write the letter of a panel left of its title."""
+    """Write the letter of a panel left of the first line of its title."""
+    above = axes.get_title(loc="left").count("\n")
     axes.annotate(
         letter,
         (0, 1),
         xycoords="axes fraction",
-        xytext=(-22, 7),
+        xytext=(-22, 7 + LINE_POINTS * above),
         textcoords="offset points",
         fontsize="x-large",
         fontweight="bold",
@@ -210,29 +241,28 @@ def figure_1(study: Study, parts: Parts) -> PaperFigure:
     maps: list[Piece] = [LeftOut(letter="c", reason=NO_WAVE, width=2)]
     if study.is_worm:
         panels = motion_panels(phase_velocity(study.postures), study.postures.values[:, 2])
-        words = f"Posture sequences on a map ({parts.sequence_map.source}), one dot per frame, by movement."
+        words = f"Posture sequences on a map ({parts.sequence_map.source.rstrip('.')}), one dot per frame, by movement."
         maps = _map_pieces(parts, panels, "c", words)
     return _compose(
         study,
         "Posture sequences that predict best, and the space that they form",
-        (0.9, [_bodies_piece(study)]),
-        (2.6, [_traces_piece(study)]),
+        (2.6, [_traces_piece(study), _bodies_piece(study)]),
         (3.3, [_entropy_piece(parts), *maps]),
     )
 
 
 def _bodies_piece(study: Study) -> Piece:
     if study.basis is None or study.basis.features != "angle":
-        return LeftOut(letter="a, bodies", reason=NO_BODY)
+        return LeftOut(letter="a, bodies", reason=NO_BODY, width=0)
     basis = body_basis(study)
 
     def draw(axes: Axes) -> None:
         stretch = longest_stretch(study, _longest_animal(study))
         rows = round(TRACE_SECONDS * stretch.sampling.rate)
         draw_bodies(axes, basis.reconstruct(stretch).values[:rows])
-        axes.set_title("Bodies in the stretch below, in even steps from its start to its end (dot: head)")
+        axes.set_title("Bodies from the start to the end of this stretch (dot: head)")
 
-    return Panel(letter="", words="", draw=draw)
+    return Panel(letter="", words="", draw=draw, width=0.5)
 
 
 def _traces_piece(study: Study) -> Panel:
@@ -249,7 +279,7 @@ def _draw_stretch(axes: Axes, values: FloatArray, study: Study, title: str) -> N
     rate = study.postures.sampling.rate
     rows = values[: max(2, round(TRACE_SECONDS * rate)), :MOST_MODES]
     draw_traces(axes, rows, rate, [f"$a_{{{k + 1}}}$" for k in range(rows.shape[1])], "")
-    axes.set_title(title)
+    axes.set_title(plain_text(title))
 
 
 def _longest_animal(study: Study) -> int:
@@ -261,7 +291,7 @@ def _longest_animal(study: Study) -> int:
 def _entropy_piece(parts: Parts) -> Piece:
     table = parts.scan
     if table is None:
-        return LeftOut(letter="b", reason=f"entropy rates are {_made_by('scan FILES --out STUDY')}")
+        return LeftOut(letter="b", reason=_lacking("entropy rates", "scan FILES --out STUDY"))
     words = "Entropy rate against the number of microstates, for several lengths of sequences (bars: standard error)."
     return Panel(letter="b", words=words, draw=lambda axes: draw_entropy_rates(axes, table))
 
@@ -303,13 +333,13 @@ def figure_2(study: Study, parts: Parts) -> PaperFigure:
         (2.6, traces),
         (2.7, _correlation_pieces(study, parts)),
         (3.6, rates),
-        (3.4, [_state_path_piece(study)]),
+        (3.4, _macrostate_pieces(study, parts)),
     )
 
 
 def _correlation_pieces(study: Study, parts: Parts) -> list[Piece]:
     if not parts.animals:
-        return [LeftOut(letter="b", reason=f"autocorrelations are {_made_by('validate STUDY')}")]
+        return [LeftOut(letter="b", reason=_lacking("autocorrelations", "validate STUDY"))]
     data, runs = _pooled_correlations(parts.animals)
     n_modes = min(MOST_MODES, study.postures.n_components)
 
@@ -329,10 +359,10 @@ def _correlation_pieces(study: Study, parts: Parts) -> list[Piece]:
 
 def _rates_piece(parts: Parts, letter: str, title: tuple[str, str], kinds: Sequence[str]) -> Piece:
     if not parts.animals:
-        return LeftOut(letter=letter, reason=f"{title[0].lower()} are {_made_by('validate STUDY')}")
+        return LeftOut(letter=letter, reason=_lacking(title[0].lower(), "validate STUDY"))
     known = {check.statistic for one in parts.animals for check in one.checks}
     if not set(kinds) <= known:
-        return LeftOut(letter=letter, reason=f"states have other names now; {_made_by('validate STUDY')}")
+        return LeftOut(letter=letter, reason=_lacking(f"{title[0].lower()} of these states", "validate STUDY"))
     data, runs = _intervals(parts.animals, kinds)
     words = (
         f"{title[0]} of every animal and of its own model (bars: 95 % intervals over events for data, 95 % of the runs "
@@ -343,17 +373,25 @@ def _rates_piece(parts: Parts, letter: str, title: tuple[str, str], kinds: Seque
     )
 
 
-def _state_path_piece(study: Study) -> Piece:
+def _macrostate_pieces(study: Study, parts: Parts) -> list[Piece]:
+    """Show the two macrostates on the map, and along the path of an animal."""
+    labels, names = study.states(MACRO).labels, state_names(study, MACRO)
+
+    def draw_states(axes: Axes) -> None:
+        draw_map_states(axes, parts.sequence_map, labels, names)
+        axes.set_title("Macrostates on the map")
+
+    states = Panel(
+        letter="e",
+        words="The macrostates of (d) on the map, and along the measured path of an animal where there is one.",
+        draw=draw_states,
+    )
     path = measured_path(study)
     if path is None:
-        return LeftOut(letter="d, path", reason=NO_PATH)
+        return [states, LeftOut(letter="e, right", reason=NO_PATH)]
     own = int(path.segments.bounds[path.segments.lengths.argmax(), 2])
-    labels, names = study.states(MACRO).labels, state_names(study, MACRO)
-    return Panel(
-        letter="e",
-        words="The measured path of an animal in the colours of its macrostates (inset of Fig. 2d of the paper).",
-        draw=lambda axes: draw_state_path(axes, path, labels, names, individual=own),
-    )
+    draw = partial(draw_state_path, path=path, labels=labels, names=names, individual=own)
+    return [states, Panel(letter="", words="", draw=draw)]
 
 
 def figure_3(study: Study, parts: Parts) -> PaperFigure:
@@ -385,10 +423,9 @@ def _paths_piece(study: Study, parts: Parts) -> Piece:
 
 def _displacement_pieces(parts: Parts) -> list[Piece]:
     if not parts.animal_runs:
-        reason = f"displacement and diffusion are {_made_by('simulate STUDY')}"
+        reason = _lacking("runs of the animals", "simulate STUDY")
         return [LeftOut(letter="b", reason=reason, width=2)]
     one = parts.animal_runs[0]
-    data = None if parts.measured is None else _row(parts.measured, one.name)
     left = Panel(
         letter="b",
         words=(
@@ -396,9 +433,17 @@ def _displacement_pieces(parts: Parts) -> list[Piece]:
             "model. Right: diffusion coefficients of all animals, fitted in the shaded window, against those of their "
             "models (bars: 95 % of runs)."
         ),
-        draw=lambda axes: draw_displacement(axes, data, one.displacement),
+        draw=lambda axes: draw_displacement(axes, _measured_displacement(parts, one), one.displacement),
     )
     return [left, _diffusion_piece(parts)]
+
+
+def _measured_displacement(parts: Parts, one: Runs) -> Displacement | None:
+    """Give how far an animal got; None where it is unknown, or in another unit than its runs."""
+    data = parts.measured
+    if data is None or data.length_unit != one.displacement.length_unit:
+        return None
+    return _row(data, one.name)
 
 
 def _diffusion_piece(parts: Parts) -> Piece:
@@ -406,11 +451,17 @@ def _diffusion_piece(parts: Parts) -> Piece:
     if measured is None:
         return LeftOut(letter="b, right", reason=f"{NO_PATH} that is long enough for a diffusion coefficient")
     by_name = {one.name: one.diffusion for one in parts.animal_runs}
-    simulated = [found for name in measured.names if (found := by_name.get(name)) is not None]
+    found = [by_name.get(name) for name in measured.names]
+    simulated = [one for one in found if one is not None and one.length_unit == measured.length_unit]
     if len(simulated) < len(measured.names):
-        reason = f"diffusion of every animal's model is {_made_by('simulate STUDY')}, from runs of 7 minutes on"
+        reason = _lacking("runs of all animals of at least 7 minutes", "simulate STUDY")
         return LeftOut(letter="b, right", reason=reason)
-    return Panel(letter="", words="", draw=lambda axes: draw_diffusion(axes, measured, simulated))
+
+    def draw(axes: Axes) -> None:
+        draw_diffusion(axes, measured, simulated)
+        axes.tick_params(axis="x", labelrotation=45)  # several decades need many numbers
+
+    return Panel(letter="", words="", draw=draw)
 
 
 def figure_4(study: Study, parts: Parts) -> PaperFigure:
@@ -485,12 +536,13 @@ def _stay_pieces(study: Study) -> list[Piece]:
         laws["two exponentials"] = law
     except EthomarkovError:  # too few stays for four parameters
         pass
+
+    def draw_pooled(axes: Axes) -> None:
+        draw_survival(axes, every, names, pooled=True, laws=laws, shortest=study.chain.lag)
+        _fold_legend(axes, loc="upper right", fontsize="small")
+
     return [
-        Panel(
-            letter="",
-            words="",
-            draw=lambda axes: draw_survival(axes, every, names, pooled=True, laws=laws, shortest=study.chain.lag),
-        ),
+        Panel(letter="", words="", draw=draw_pooled),
         Panel(letter="", words="", draw=lambda axes: draw_survival(axes, seen, names)),
     ]
 
@@ -502,11 +554,12 @@ def figure_5(study: Study, parts: Parts) -> PaperFigure:
     if study.path is None:
         return _compose(study, title, (1.0, [LeftOut(letter="a, b, c", reason=NO_BODY)]))
     if found is None:
-        reason = f"what states find is {_made_by('forage STUDY')}"
+        reason = _lacking("foraging animals", "forage STUDY")
         return _compose(study, title, (1.0, [LeftOut(letter="a, b, c", reason=reason)]))
     figure = draw_forage_figure(study, found, seed=study.settings.seed)
     for axes, letter in zip(figure.axes, "abc", strict=False):
         _write_letter(axes, letter)
+        axes.set_autoscaley_on(True)
     caption = (
         f"**{title}.** (a) Ten minutes of animals that never leave a state. (b) Probability that food in a disc of "
         f"radius r is found by each of {count_of(len(found.curve.names), 'state')}, from "
@@ -533,7 +586,7 @@ def figure_s1(study: Study, parts: Parts) -> PaperFigure:
 def _gains_piece(study: Study, parts: Parts) -> Piece:
     table = parts.scan
     if table is None:
-        return LeftOut(letter="a", reason=f"entropy rates are {_made_by('scan FILES --out STUDY')}")
+        return LeftOut(letter="a", reason=_lacking("entropy rates", "scan FILES --out STUDY"))
     n_states = int(choose_n_states(table).value)
     return Panel(
         letter="a",
@@ -545,7 +598,7 @@ def _gains_piece(study: Study, parts: Parts) -> Piece:
 def _lag_piece(study: Study, parts: Parts) -> Piece:
     scan = parts.lag_scan
     if scan is None:
-        return LeftOut(letter="b", reason=f"relaxation times against the lag are {_made_by('timescales STUDY')}")
+        return LeftOut(letter="b", reason=_lacking("relaxation times against the lag", "timescales STUDY"))
     return Panel(
         letter="b",
         words="Relaxation times against the lag, mean over animals (band: 95 % over animals).",
@@ -563,7 +616,7 @@ def _coarse_piece(parts: Parts) -> Piece:
 
 def figure_s2(study: Study, parts: Parts) -> PaperFigure:
     """Draw data and simulation along the body, and how errors of prediction grow."""
-    error: Piece = LeftOut(letter="b", reason=f"errors of prediction are {_made_by('validate STUDY')}")
+    error: Piece = LeftOut(letter="b", reason=_lacking("errors of prediction", "validate STUDY"))
     if parts.errors is not None:
         recorded, simulated = parts.errors
         error = Panel(
@@ -571,8 +624,7 @@ def figure_s2(study: Study, parts: Parts) -> PaperFigure:
             words=f"Distance of postures that begin in the same microstate (bands: 95 % over {recorded.over}).",
             draw=lambda axes: draw_prediction_error(axes, recorded, simulated),
         )
-    rows: list[tuple[float, Sequence[Piece]]] = [(1.9, [piece]) for piece in _kymograph_pieces(study)]
-    return _compose(study, "Simulated postures", *rows, (3.4, [error]))
+    return _compose(study, "Simulated postures", (2.8, _kymograph_pieces(study)), (3.4, [error]))
 
 
 def _kymograph_pieces(study: Study) -> list[Piece]:
@@ -590,7 +642,7 @@ def _kymograph_pieces(study: Study) -> list[Piece]:
 
     def draw(title: str, axes: Axes) -> None:
         draw_kymograph(axes, angles[title], seconds=KYMOGRAPH_SECONDS, limit=limit)
-        axes.set_title(title)
+        axes.set_title(plain_text(title))
 
     words = "Curvature along the body in time, of an animal and of a simulated one."
     return _side_by_side("a", words, [partial(draw, title) for title in angles])
@@ -600,7 +652,7 @@ def figure_s3(study: Study, parts: Parts) -> PaperFigure:
     """Draw how often the modes have each amplitude, in data and simulation."""
     title = "Distributions of the modes"
     if not parts.animals:
-        reason = f"distributions are {_made_by('validate STUDY')}"
+        reason = _lacking("distributions", "validate STUDY")
         return _compose(study, title, (1.0, [LeftOut(letter="a", reason=reason)]))
     data, runs = _pooled_densities(parts.animals)
     n_modes = min(MOST_MODES, len(data.edges))
@@ -610,7 +662,8 @@ def figure_s3(study: Study, parts: Parts) -> PaperFigure:
         if mode:
             axes.set_ylabel("")
 
-    words = f"Densities of the amplitudes of {parts.animals[0].name} and of runs of its model (band: 95 % of runs)."
+    n_animals = count_of(len(data.density), "animal")
+    words = f"Densities of the amplitudes of {n_animals} and of runs of their models (bands as the legend says)."
     return _compose(study, title, (2.8, _side_by_side("", words, [partial(draw, mode) for mode in range(n_modes)])))
 
 
@@ -618,7 +671,7 @@ def figure_s4(study: Study, parts: Parts) -> PaperFigure:
     """Draw cross-validation, and how well the chain is sampled."""
     chains = animal_chains(study)
     held_out: list[Piece] = [
-        LeftOut(letter="a", reason="autocorrelations of held-out data are not kept by `ethomarkov validate`", width=0),
+        LeftOut(letter="a", reason=HELD_OUT_ELSEWHERE, width=0),
         _split_piece(parts, "b", "event rates", EVENT_KINDS) if study.is_worm else LeftOut(letter="b", reason=NO_WAVE),
         _split_piece(parts, "c", "leaving rates", state_names(study, MACRO)),
     ]
@@ -657,7 +710,7 @@ def _split_piece(parts: Parts, letter: str, statistic: str, names: Sequence[str]
     """Draw held-out data against runs learned from the rest, as means over splits."""
     rows = [row for row in parts.splits if row["statistic"] == statistic]
     if not rows:
-        reason = f"cross-validated {statistic} are {_made_by('validate STUDY --repeats 50')}"
+        reason = _lacking(f"cross-validated {statistic}", "validate STUDY --repeats 50")
         return LeftOut(letter=letter, reason=reason)
     unit, repeats = "1/min" if statistic == "event rates" else "1/s", rows[0]["repeats"]
     sides = [
@@ -694,7 +747,7 @@ def _drag_pieces(study: Study, parts: Parts) -> list[Piece]:
     if measured_path(study) is None:
         return [LeftOut(letter="a", reason=f"{NO_PATH} to fit a drag ratio to")]
     if found is None or found.drag is None or found.measured is None:
-        return [LeftOut(letter="a", reason=f"the drag ratio is {_made_by('path STUDY')}")]
+        return [LeftOut(letter="a", reason=_lacking("fits of the drag ratio", "path STUDY"))]
     drag, measured = found.drag, found.measured
     words = (
         f"Left: distance of computed from measured paths in windows of {drag.search.window:g} s by drag ratio. "
@@ -715,22 +768,24 @@ def _drag_pieces(study: Study, parts: Parts) -> list[Piece]:
 def _animal_rows(parts: Parts) -> Iterator[tuple[float, Sequence[Piece]]]:
     """Make rows of the displacement of every animal and of its runs."""
     if not parts.animal_runs:
-        yield 1.0, [LeftOut(letter="b", reason=f"displacements are {_made_by('simulate STUDY')}")]
+        yield 1.0, [LeftOut(letter="b", reason=_lacking("runs of the animals", "simulate STUDY"))]
         return
     shown = parts.animal_runs[:MOST_ANIMALS]
     words = f"Mean squared displacement of {count_of(len(shown), 'animal')} and of runs of their models."
 
     def draw(one: Runs, axes: Axes) -> None:
-        data = None if parts.measured is None else _row(parts.measured, one.name)
-        draw_displacement(axes, data, one.displacement)
-        axes.set_title(one.name)
-        legend = axes.get_legend()
-        if one is not shown[0] and legend is not None:
+        draw_displacement(axes, _measured_displacement(parts, one), one.displacement)
+        axes.set_title(plain_text(one.name))
+        if one is shown[0]:
+            _fold_legend(axes, loc="lower right", fontsize="x-small", handlelength=1.0, borderaxespad=0.1)
+        elif (legend := axes.get_legend()) is not None:
             legend.remove()
 
     panels = _side_by_side("b", words, [partial(draw, one) for one in shown])
-    for first in range(0, len(panels), ANIMALS_PER_ROW):
-        yield 3.0, panels[first : first + ANIMALS_PER_ROW]
+    n_columns = min(ANIMALS_PER_ROW, max(2, len(panels)))
+    for first in range(0, len(panels), n_columns):
+        row = panels[first : first + n_columns]
+        yield 3.0, [*row, *[Space()] * (n_columns - len(row))]
 
 
 def figure_s6(study: Study, parts: Parts) -> PaperFigure:
@@ -739,8 +794,8 @@ def figure_s6(study: Study, parts: Parts) -> PaperFigure:
     panels = _mode_panels(study, LAST_SLOW_MODE - 1, 2)
     if not panels:
         return _compose(study, title, (1.0, [LeftOut(letter="a", reason="the chain has no further mode")]))
-    words = f"Eigenfunctions of the reversibilised chain on the map ({parts.sequence_map.source})."
-    return _compose(study, title, (3.3, _map_pieces(parts, panels, "a", words)))
+    words = f"Eigenfunctions of the reversibilised chain on the map ({parts.sequence_map.source.rstrip('.')})."
+    return _compose(study, title, (3.3, _map_pieces(parts, panels, "", words)))
 
 
 def figure_s7(study: Study, _: Parts) -> PaperFigure:
@@ -783,7 +838,7 @@ def figure_s9(study: Study, parts: Parts) -> PaperFigure:
     if study.path is None:
         return _compose(study, title, (1.0, [LeftOut(letter="a, b", reason=NO_BODY)]))
     if not parts.state_runs:
-        reason = f"runs of the states are {_made_by('simulate STUDY --state each --out STUDY/simulation_states')}"
+        reason = _lacking("runs of the states", "simulate STUDY --state each --out STUDY/simulation_states")
         return _compose(study, title, (1.0, [LeftOut(letter="a, b", reason=reason)]))
     n_runs = count_of(len(parts.state_runs[0].displacement.msd), "run")
     far = {one.name: one.displacement for one in parts.state_runs}
@@ -814,7 +869,7 @@ def _fastest_wave(study: Study) -> dict[str, float]:
 
 def figure_s10(study: Study, parts: Parts) -> PaperFigure:
     """Draw whether behaviour changes in the course of a recording."""
-    piece: Piece = LeftOut(letter="a", reason=f"the rate of entries is {_made_by('validate STUDY')}")
+    piece: Piece = LeftOut(letter="a", reason=_lacking("rates of entries", "validate STUDY"))
     if parts.entries is not None:
         data, runs, drift = parts.entries
         name = state_names(study, MACRO)[1]

@@ -129,8 +129,8 @@ class _Shelf:
             if settings is not None and not self._is_same_model(str(settings)):
                 return self.refuse(file, "belongs to a study with other settings")
             return load_results(file, kinds)
-        except (EthomarkovError, OSError, KeyError, ValueError, TypeError, StopIteration) as error:
-            return self.refuse(file, f"cannot be read ({error})")
+        except (EthomarkovError, OSError, KeyError, ValueError, TypeError, StopIteration):
+            return self.refuse(file, "cannot be read: it is damaged or of another version,")
 
     def refuse(self, file: Path, reason: str) -> dict[str, Any]:
         """Remember that a file was not used."""

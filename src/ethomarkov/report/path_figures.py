@@ -18,7 +18,7 @@ from ethomarkov.figures.paths import (
     draw_state_displacements,
 )
 from ethomarkov.figures.simulation import draw_kymographs, draw_posture_spectra
-from ethomarkov.figures.style import figure_style, new_figure
+from ethomarkov.figures.style import figure_style, new_figure, plain_text
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion import propel
 from ethomarkov.locomotion.displacement import Displacement
@@ -65,7 +65,8 @@ def draw_run_figures(study: Study, found: Sequence[Runs], data: Displacement | N
 def _kymographs(study: Study, runs: Runs) -> Figure:
     """Fig. S2a: curvature along the body in time, of data and of a run."""
     basis, segments = body_basis(study), study.postures.segments
-    own = segments.individuals.index(runs.name) if runs.name in segments.individuals else 0
+    fullest = int(segments.bounds[segments.lengths.argmax(), 2])
+    own = segments.individuals.index(runs.name) if runs.name in segments.individuals else fullest
     mine = segments.of(own)
     start, _, _ = mine.bounds[mine.lengths.argmax()]
     begin = (start - segments.offsets[own]) / study.postures.sampling.rate
@@ -104,7 +105,7 @@ def _displacements(found: Sequence[Runs], data: Displacement) -> Figure:
         grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
         for k, (axes, one) in enumerate(zip(grid, shown, strict=False)):
             draw_displacement(axes, _row(data, one.name), one.displacement)
-            axes.set_title(one.name)
+            axes.set_title(plain_text(one.name))
             if k and len(shown) > 1:
                 axes.get_legend().remove()
         for axes in grid[len(shown) :]:
@@ -149,7 +150,7 @@ def _state_runs(found: Sequence[Runs]) -> Figure:
         grid = upper.subplots(n_rows, n_columns, squeeze=False).ravel()
         for axes, one in zip(grid, found, strict=False):
             draw_paths(axes, one.path, 3, scale_bar=True)
-            axes.set_title(one.name)
+            axes.set_title(plain_text(one.name))
             if axes.get_legend() is not None:
                 axes.get_legend().remove()
         for axes in grid[len(found) :]:

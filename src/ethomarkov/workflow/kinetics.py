@@ -123,7 +123,7 @@ def dwell_laws(study: Study, kinetics: Kinetics) -> dict[str, LawChoice]:
         if len(stays.complete) < ENOUGH_STAYS:
             continue
         try:
-            found[name] = choose_law(stays, rng=generator(study.settings.seed, "laws", name))
+            found[name] = choose_law(stays, rng=generator(study.settings.seed, "laws", state))
         except EthomarkovError:  # stays of one length only, for example, have no law to fit
             continue
     return found

@@ -13,7 +13,7 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov._core.words import count_of
 from ethomarkov.coarse.dwell_laws import paper_biexponential
-from ethomarkov.coarse.kinetics import animal_rates, find_dwells, time_budget
+from ethomarkov.coarse.kinetics import animal_rates, find_dwells, jump_chain, time_budget
 from ethomarkov.coarse.passage import two_state_times
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.foraging.coverage import SweepRule
@@ -24,7 +24,7 @@ from ethomarkov.locomotion.displacement import diffusion, msd, paper_lags
 from ethomarkov.locomotion.ensemble import CrawlRule, Measure, crawl, gather
 from ethomarkov.markov import MarkovChain, entropy_rate
 from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
-from ethomarkov.markov.lag_scan import scan_lags
+from ethomarkov.markov.lag_scan import Of, scan_lags
 from ethomarkov.markov.noise_floor import Shuffles, noise_floor
 from ethomarkov.markov.selection import (
     EntropyTable,
@@ -35,11 +35,11 @@ from ethomarkov.markov.selection import (
     gain_intervals,
 )
 from ethomarkov.markov.spectrum import relaxation_time, slow_spectrum
-from ethomarkov.posture import EventRule, PostureBasis, find_events, wavelength
+from ethomarkov.posture import EventRule, PostureBasis, find_events, phase_velocity, wavelength
 from ethomarkov.recording import Recording, Track
 from ethomarkov.states import DelayEmbedding, Partition
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.synthetic.worm import STATE_NAMES, SyntheticWorms, WormModel
+from ethomarkov.synthetic.worm import STATE_NAMES, SyntheticWorms
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.drifting import entry_rate
 from ethomarkov.validation.prediction import PredictionRule, recorded_error, simulated_error
@@ -51,6 +51,7 @@ from ethomarkov.workflow.paths import body_basis, body_lengths, measured_path, r
 from ethomarkov.workflow.runs import animal_model, state_model
 from ethomarkov.workflow.scoreboard import (
     ENTROPY_RATES,
+    EXPONENTS,
     GAINS,
     MSD_LAGS,
     N_WORMS,
@@ -74,6 +75,8 @@ SCANNED_DELAYS = (1, 2, 3, 4, 5, 6, 8, 9, 11, 12, 20)
 SCANNED_STATES = (100, 316, 562, 1000, 1778, 3162)
 N_SEEDS = 3
 CONFINED_SECONDS = 525.0
+LONG = 200.0
+"""Seconds of path below which no exponent at 130 s can be told."""
 RUN, PIROUETTE = 0, 1
 UNMEASURED = "the data at hand do not tell it"
 Findings = dict[str, Found]
@@ -110,7 +113,7 @@ class Holdings:
     def sentence(self) -> str:
         """Say what there is."""
         if self.synthetic is not None:
-            return f"{count_of(len(self.synthetic.recording.individuals), 'synthetic worm')}"
+            return count_of(len(self.synthetic.recording.individuals), "synthetic worm")
         n_worms = len(self.worms)
         parts = [
             (
@@ -350,7 +353,8 @@ def reproduce_paper(
         Cores to use; called now and then.
     """
     rule = rule or ReproduceRule()
-    found, study, troubles = _table_findings(holdings), None, []
+    found, study = _table_findings(holdings), None
+    troubles: list[str] = []
     if holdings.recording is not None:
         settings = _study_settings(rule, len(holdings.worms))
         study = run_study(holdings.recording, settings, basis=holdings.basis, threads=threads, progress=progress)
@@ -358,7 +362,7 @@ def reproduce_paper(
         measured, troubles = _study_findings(work, holdings.worms)
         found = measured | found
     if holdings.paths is not None:
-        found |= _path_findings(holdings.paths, range(N_WORMS))
+        found |= _path_findings(holdings.paths, range(N_WORMS)) | _exponent_findings(holdings.paths)
     rows = [
         judge(
             figure,
@@ -395,7 +399,7 @@ def _reason(figure: Published, holdings: Holdings, troubles: Sequence[str]) -> s
     if holdings.recording is None:
         return "needs postures, of all twelve worms"
     if any(f"of {name}" in figure.key for name in STATE_NAMES):
-        return "the tree of these worms has no state of this name"
+        return " ".join(["the tree of these worms has no state of this name", *troubles])
     return " ".join([UNMEASURED, *troubles])
 
 
@@ -438,12 +442,23 @@ def _path_findings(path: AnimalPath, worms: Iterable[int]) -> Findings:
     return found
 
 
+def _exponent_findings(path: AnimalPath) -> Findings:
+    """Average over worms how the squared displacement grows."""
+    far = msd(path, paper_lags(), across_gaps=True)
+    table = np.array([np.interp(list(EXPONENTS), far.lags, row) for row in far.exponent])
+    return {
+        f"exponent at {seconds} s": Found(interval=bootstrap_interval(table[:, k], "animals"), n_worms=len(table))
+        for k, seconds in enumerate(EXPONENTS)
+    }
+
+
 def _study_findings(work: _Work, worms: Sequence[int]) -> tuple[Findings, list[str]]:
     """Measure everything that postures tell, and say what could not be measured, and why."""
     parts: dict[str, Callable[[], Findings]] = {
         "entropy rates": lambda: _entropy_findings(work, worms),
         "relaxation times": lambda: _time_findings(work, worms),
         "kinetics": lambda: _state_findings(work),
+        "two exponentials": lambda: _biexponential_findings(work),
         "postures": lambda: _posture_findings(work),
         "prediction": lambda: _prediction_findings(work),
         "drag ratio": lambda: _drag_findings(work),
@@ -466,7 +481,7 @@ def _study_findings(work: _Work, worms: Sequence[int]) -> tuple[Findings, list[s
 
 def _own_path_findings(work: _Work, worms: Sequence[int]) -> Findings:
     path = measured_path(work.study)
-    found: Findings = {}
+    found = _exponent_findings(path) if path is not None and path.segments.longest() > LONG * RATE else {}
     for i, worm in enumerate(worms):
         if path is not None and worm >= 0:
             found |= _path_findings(path.of(i), [worm])
@@ -517,13 +532,13 @@ def _time_findings(work: _Work, worms: Sequence[int]) -> Findings:
     study, lag = work.study, work.study.chain.lag
     times = scan_lags(study.symbols, np.array([lag]), n_modes=10, threads=work.threads).relaxation_times[0]
     found = {f"reversible time {mode}": work.over_animals(times[mode - 2]) for mode in (2, 3, 4, 5, 6, 11)}
-    own = "The partition is of the worms at hand, not of all twelve." if work.n_worms < N_WORMS else ""
     for i, worm in enumerate(worms):
         if worm >= 0:
-            found[f"worm {worm} reversible time"] = Found(interval=_point(times[0, i]), n_worms=1, note=own)
+            found[f"worm {worm} reversible time"] = Found(interval=_point(times[0, i]), n_worms=work.n_worms)
     chains = np.array([_distinct_times(work, i) for i in range(work.n_worms)])
     found |= {f"chain time {mode}": work.over_animals(chains[:, mode - 2]) for mode in (2, 3, 4, 5, 6, 11, 21)}
-    for key, of in (("noise floor of P_r", "reversibilized"), ("noise floor of P", "chain")):
+    floors: dict[str, Of] = {"noise floor of P_r": "reversibilized", "noise floor of P": "chain"}
+    for key, of in floors.items():
         found[key] = work.over_animals(np.array([_floor(work, i, of) for i in range(work.n_worms)]))
     group, rng = study.tree.states_at(MACRO), generator(work.rule.seed, "two states")
     coarse = two_state_times(study.symbols, group, np.array([lag]), n_resamples=200, rng=rng)
@@ -543,7 +558,7 @@ def _distinct_times(work: _Work, individual: int) -> FloatArray:
     return times
 
 
-def _floor(work: _Work, individual: int, of: Any) -> float:  # noqa: ANN401
+def _floor(work: _Work, individual: int, of: Of) -> float:
     symbols, how = work.study.symbols.of(individual), Shuffles(n=5, recipe="resample", seed=work.rule.seed)
     return noise_floor(symbols, work.study.chain.lag, of=of, shuffles=how).time()
 
@@ -553,25 +568,25 @@ def _state_findings(work: _Work) -> Findings:
     study, rng = work.study, generator(work.rule.seed, "kinetics")
     macro, lag = study.states(MACRO), study.chain.lag
     found = {"coherence": work.whole(study.cut.coherence), "pirouette measure": _pirouette_share(work)}
-    stays = find_dwells(macro)
     rates = animal_rates(find_dwells(macro, lag), convention="paper")
     found["rate run to pirouette"] = work.over_animals(rates[:, RUN])
     found["rate pirouette to run"] = work.over_animals(rates[:, PIROUETTE])
-    try:
-        fit = paper_biexponential(stays, n_resamples=300, rng=rng)
-    except EthomarkovError:
-        pass
-    else:
-        for k, key in enumerate(("biexponential long", "biexponential short")):
-            limits = (fit.times[k], fit.times_low[k], fit.times_high[k])
-            estimate, low, high = (float(x) for x in limits)
-            interval = Interval(estimate=estimate, low=low, high=high, level=0.95, over="animals", n=work.n_worms)
-            found[key] = Found(interval=interval, n_worms=work.n_worms)
-        found["biexponential relaxation"] = Found(interval=fit.relaxation, n_worms=work.n_worms)
     meso = find_dwells(study.states(study.finest), lag).duration
     interval = bootstrap_interval(meso, "events", rng=rng)
     found["mesoscopic dwell"] = Found(interval=interval, n_worms=work.n_worms)
     return found | _trait_findings(work)
+
+
+def _biexponential_findings(work: _Work) -> Findings:
+    """Fit two exponentials to all stays of runs and pirouettes, as published."""
+    stays, rng = find_dwells(work.study.states(MACRO)), generator(work.rule.seed, "biexponential")
+    fit = paper_biexponential(stays, n_resamples=300, rng=rng)
+    found = {"biexponential relaxation": Found(interval=fit.relaxation, n_worms=work.n_worms)}
+    for k, key in enumerate(("biexponential long", "biexponential short")):
+        estimate, low, high = (float(times[k]) for times in (fit.times, fit.times_low, fit.times_high))
+        interval = Interval(estimate=estimate, low=low, high=high, level=0.95, over="animals", n=work.n_worms)
+        found[key] = Found(interval=interval, n_worms=work.n_worms)
+    return found
 
 
 def _pirouette_share(work: _Work) -> Found:
@@ -583,7 +598,12 @@ def _trait_findings(work: _Work) -> Findings:
     study = work.study
     names, traits = state_names(study, study.finest), traits_at(study, study.finest)
     shares = time_budget(study.states(study.finest))
-    found: Findings = {}
+    jumps = jump_chain(study.states(study.finest)).probabilities
+    found = {
+        f"jump of {before} to {after}": work.whole(jumps[i, j])
+        for i, before in enumerate(names)
+        for j, after in enumerate(names)
+    }
     for k, name in enumerate(names):
         found[f"measure of {name}"] = work.over_animals(shares[:, k])
         found[f"velocity of {name}"] = work.whole(traits.velocity[k])
@@ -767,7 +787,7 @@ def _food_findings(work: _Work) -> Findings:
 
 def _judge_truth(study: Study, made: SyntheticWorms, found: Findings) -> Iterator[Row]:
     """Compare with what is known of synthetic worms."""
-    model, n_worms = WormModel(), len(made.recording.individuals)
+    n_worms = len(made.recording.individuals)
     _, rates, _ = steady_rates(study, MACRO)
     for i, what in ((RUN, "runs"), (PIROUETTE, "pirouettes")):
         hopping = [float(x[i, 1 - i]) for x in (rates.rates, rates.low, rates.high)]
@@ -776,14 +796,16 @@ def _judge_truth(study: Study, made: SyntheticWorms, found: Findings) -> Iterato
         )
         truth = float((1 / made.truth.mean_dwells()[:, i]).mean())
         yield judge(_truth(f"rate of leaving {what}", "1/s", truth), Found(interval=interval, n_worms=n_worms))
-    seen = made.truth.is_pirouette[study.postures.segments.valid]
-    shares = {"share of time in pirouettes": ("pirouette measure", float(seen.mean()))}
-    shares |= {"drag ratio": ("drag ratio", made.truth.drag_ratio)}
-    states = made.truth.states[study.postures.segments.valid]
+    valid = study.postures.segments.valid
+    states, velocity = made.truth.states[valid], phase_velocity(study.postures)[valid]
+    truths = {
+        "share of time in pirouettes": ("pirouette measure", float(made.truth.is_pirouette[valid].mean())),
+        "drag ratio": ("drag ratio", made.truth.drag_ratio),
+    }
     for k, name in enumerate(STATE_NAMES):
-        shares[f"share of time in {name}"] = (f"measure of {name}", float((states == k).mean()))
-        shares[f"phase velocity in {name}"] = (f"velocity of {name}", model.velocity[k])
-    for what, (key, truth) in shares.items():
+        truths[f"share of time in {name}"] = (f"measure of {name}", float((states == k).mean()))
+        truths[f"phase velocity in {name}"] = (f"velocity of {name}", float(np.nanmean(velocity[states == k])))
+    for what, (key, truth) in truths.items():
         yield judge(_truth(what, "", truth), found.get(key, "the tree of these worms has no state of this name"))
 
 

@@ -9,6 +9,7 @@ from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion.bearing import BearingSpectrum, bearing_spectrum
 from ethomarkov.locomotion.displacement import Diffusion, Displacement, diffusion, msd
@@ -83,8 +84,13 @@ def animal_model(study: Study, individual: int | None = None, *, start: Start = 
 def state_model(study: Study, level: int, state: int, *, start: Start = "first") -> MarkovAnimal:
     """Give the Markov animal that never leaves a state, learned from all individuals."""
     members = np.asarray(study.tree.states_at(level) == state)
-    whole = animal_model(study)
-    return whole.confined(state_names(study, level)[state], members, study.symbols, start=start)
+    name, whole = state_names(study, level)[state], animal_model(study)
+    try:
+        return whole.confined(name, members, study.symbols, start=start)
+    except ConnectivityError as error:
+        raise ConnectivityError(
+            f"{name!r} cannot be simulated alone: {error} Use a coarser level, or more microstates."
+        ) from error
 
 
 def run_measures(rate: float, duration: float, *, is_worm: bool) -> dict[str, Measure]:
@@ -140,7 +146,8 @@ def simulate_runs(
     """
     rate = study.postures.sampling.rate
     measures = run_measures(rate, rule.duration, is_worm=study.is_worm)
-    rng = generator(seed, "runs", animal.name)
+    # By what the animal is made of, not by its name: a new name must not make other runs.
+    rng = generator(seed, "runs", int(animal.chain.states.sum()), int(animal.repertoire.rows[0]))
     runs = crawl(animal, body_basis(study), rule, rng=rng, threads=threads)
     found = gather(runs, measures, threads=threads, n_runs=rule.n_runs, progress=progress)
     return _summarise(animal.name, found.values, found.postures, found.path, rule)

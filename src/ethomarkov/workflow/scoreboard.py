@@ -57,7 +57,10 @@ class Published:
     worms
         Least and largest value of single worms, where they were published.
     of_worms
-        How many worms the figure describes: twelve, one, or none where it does not depend on worms.
+        How many worms the figure describes: twelve, or one.
+    pooled
+        Whether it rests on the one partition of all twelve worms. As many microstates for fewer worms are visited more
+        rarely, which lengthens all relaxation times, those of shuffled symbols too; so fewer worms cannot tell.
     """
 
     key: str
@@ -72,6 +75,7 @@ class Published:
     how: str = ""
     worms: tuple[float, float] | None = None
     of_worms: int = N_WORMS
+    pooled: bool = False
 
     def limits_of_one(self) -> tuple[float, float] | None:
         """Between which a single worm is expected, as published or as the interval of the mean implies."""
@@ -144,12 +148,17 @@ def judge(published: Published, found: Found | str, *, synthetic: bool = False) 
     if isinstance(found, str) or not math.isfinite(found.interval.estimate):
         reason = found if isinstance(found, str) else f"ours is not defined. {found.note}".strip()
         return Row(published=published, ours=None, verdict="cannot be judged", reason=reason)
-    if 0 < found.n_worms < published.of_worms:
+    if published.pooled and found.n_worms < N_WORMS:
+        share = _distance(published, found.interval.estimate)
+        reason = f"the published figure rests on one partition of all twelve worms; of {found.n_worms} ours is {share}"
+        return Row(published=published, ours=found.interval, verdict="cannot be judged", reason=reason)
+    if found.n_worms < published.of_worms:
         return _judge_few(published, found, synthetic=synthetic)
     point = published.spread in ("95 % of runs", "range over worms")
     agrees = _overlaps(found.interval, published.low, published.high, point=point)
     agrees = agrees or abs(found.interval.estimate - published.value) <= ALIKE * abs(published.value)
-    reason = _distance(published.value, published.low, published.high, found.interval.estimate, agrees=agrees)
+    limits = None if agrees or published.spread == "rounding" else (published.low, published.high)
+    reason = _distance(published, found.interval.estimate, limits)
     return _row(published, found, reason, agrees=agrees, synthetic=synthetic and published.source != "truth")
 
 
@@ -162,7 +171,7 @@ def _judge_few(published: Published, found: Found, *, synthetic: bool) -> Row:
         return Row(published=published, ours=found.interval, verdict="cannot be judged", reason=reason)
     agrees = _overlaps(found.interval, *limits, point=True)
     kind = "published" if published.worms or published.spread == "range over worms" else "implied"
-    place = "within" if agrees else _distance(published.value, *limits, found.interval.estimate, agrees=False)
+    place = "within" if agrees else _distance(published, found.interval.estimate, limits)
     joint = "the" if agrees else "of the"
     reason = f"{shown}: {place} {joint} {kind} range over worms, {limits[0]:.3g} to {limits[1]:.3g}"
     return _row(published, found, reason, agrees=agrees, synthetic=synthetic)
@@ -182,12 +191,13 @@ def _overlaps(ours: Interval, low: float, high: float, *, point: bool) -> bool:
     return ours.low <= high and low <= ours.high
 
 
-def _distance(value: float, low: float, high: float, estimate: float, *, agrees: bool) -> str:
-    """Say how far ours is from the published figure, in per cent and in half-widths of its interval."""
-    share = f"{100 * (estimate / value - 1):+.1f} %" if value else f"{estimate - value:+.3g}"
-    if agrees:
+def _distance(published: Published, estimate: float, limits: tuple[float, float] | None = None) -> str:
+    """Say how far ours is from the published figure, in per cent and in half-widths between limits on its side."""
+    value = published.value
+    share = f"{100 * (estimate - value) / abs(value):+.1f} %" if value else f"{estimate:+.3g}"
+    if limits is None:
         return share
-    half = (high - value) if estimate > value else (value - low)
+    half = (limits[1] - value) if estimate > value else (value - limits[0])
     return f"{share}, {abs(estimate - value) / half:.1f} half-widths" if half > 0 else share
 
 
@@ -199,6 +209,12 @@ def count_verdicts(rows: Sequence[Row]) -> str:
     counts = Counter(row.verdict for row in rows)
     shown = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{count_of(len(rows), 'figure')}: {shown}."
+
+
+def show_interval(ours: Interval) -> str:
+    """Write our figure with as many digits as the published one has."""
+    limits = f" ({ours.low:.4g}, {ours.high:.4g})" if math.isfinite(ours.low) else ""
+    return f"{ours.estimate:.4g}{limits}"
 
 
 def table_rows(rows: Sequence[Row]) -> Iterator[dict[str, object]]:
@@ -289,7 +305,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     published = row.published
     unit = f" ({published.unit})" if published.unit else ""
     limits = f"{published.value:.4g} ({published.low:.4g}, {published.high:.4g}; {LETTERS[published.spread]})"
-    ours = str(row.ours) if row.ours else "–"
+    ours = show_interval(row.ours) if row.ours else "–"
     return f"{published.what}{unit}", f"{limits} {published.source}", ours, row.verdict, row.reason
 
 
@@ -338,6 +354,18 @@ MESOSTATES = {
 }
 RADII = (0.55, 2.0, 10.0, 24.0)
 AVERAGE_FOOD = (0.123, 0.145, 0.168, 0.169)
+# Probability of the next state, frame by frame; entries of at least 0.15, decoded from colours.
+JUMPS = {
+    ("fast wide run", "fast narrow run"): 0.58, ("fast wide run", "slow dorsal"): 0.23,
+    ("fast wide run", "slow ventral"): 0.16, ("fast narrow run", "fast wide run"): 0.46,
+    ("fast narrow run", "slow dorsal"): 0.29, ("fast narrow run", "slow ventral"): 0.25,
+    ("slow dorsal", "fast wide run"): 0.30, ("slow dorsal", "fast narrow run"): 0.40,
+    ("slow dorsal", "slow ventral"): 0.26, ("slow ventral", "fast wide run"): 0.18,
+    ("slow ventral", "fast narrow run"): 0.35, ("slow ventral", "slow dorsal"): 0.33,
+    ("reversal", "fast wide run"): 0.16, ("reversal", "slow ventral"): 0.22, ("reversal", "ventral turn"): 0.45,
+    ("ventral turn", "fast wide run"): 0.16, ("ventral turn", "slow ventral"): 0.24, ("ventral turn", "reversal"): 0.56,
+}  # fmt: skip
+EXPONENTS = {10: 1.65, 40: 1.2, 70: 1.13, 130: 1.03}
 WAVELENGTHS = {"fast wide run": 0.75, "fast narrow run": 0.62}
 # By worm: slope of the data, slope of simulations with 95 % of runs, MSD at 1, 10, 60 and 100 s, exponent, speed.
 WORM_PATHS = (
@@ -398,10 +426,11 @@ def _range(key: str, what: str, unit: str, value: tuple[float, float, float], so
 def _entropy_figures() -> Iterator[Published]:
     for (n_delays, n_states), (mean, sd) in ENTROPY_RATES.items():
         error = 1.96 * sd / math.sqrt(N_WORMS)
-        figure = _mean(
-            f"entropy rate K={n_delays} N={n_states}", f"entropy rate, {n_delays} frames, {n_states} microstates",
-            "nat/s", (mean, mean - error, mean + error), "calculated",
-        )  # fmt: skip
+        key, what = (
+            f"entropy rate K={n_delays} N={n_states}",
+            f"entropy rate, {count_of(n_delays, 'frame')}, N = {n_states}",
+        )
+        figure = _mean(key, what, "nat/s", (mean, mean - error, mean + error), "calculated")
         spread = (min(WORM_ENTROPY), max(WORM_ENTROPY)) if (n_delays, n_states) == (11, 1000) else None
         yield replace(
             figure, section=ENTROPY, worms=spread, how="Lloyd's k-means for each worm; the paper's was of mini-batches."
@@ -425,24 +454,31 @@ def _entropy_figures() -> Iterator[Published]:
     for key, what, unit, value, low, high in choices:
         chosen = replace(_read(key, f"{what}, {key}", unit, value, 0.0, "printed"), low=low, high=high, of_worms=1)
         yield replace(chosen, section=ENTROPY, how="Chosen from the data by a rule; the paper chose by eye.")
-    yield replace(_read("successors", "successors of a microstate after τ*", "", 10, 2, "printed"), section=ENTROPY)
+    yield replace(
+        _read("successors", "successors of a microstate after τ*", "", 10, 2, "printed"), section=ENTROPY, pooled=True
+    )
 
 
 def _time_figures() -> Iterator[Published]:
     for mode, value in REVERSIBLE_TIMES.items():
         figure = _mean(f"reversible time {mode}", f"mode {mode} of P_r at τ*", "s", value, "calculated")
         spread = (min(WORM_REVERSIBLE), max(WORM_REVERSIBLE)) if mode == 2 else None
-        yield replace(figure, section=TIMES, worms=spread)
-    yield replace(_mean("chain time 2", "mode 2 of P at τ*", "s", (2.68, 2.11, 3.27)), section=TIMES)
+        yield replace(figure, section=TIMES, worms=spread, pooled=True)
+    yield replace(_mean("chain time 2", "mode 2 of P at τ*", "s", (2.68, 2.11, 3.27)), section=TIMES, pooled=True)
     for mode, time in CHAIN_TIMES.items():
-        yield replace(_read(f"chain time {mode}", f"mode {mode} of P at τ*", "s", time, 0.01), section=TIMES)
+        yield replace(
+            _read(f"chain time {mode}", f"mode {mode} of P at τ*", "s", time, 0.01), section=TIMES, pooled=True
+        )
     yield replace(
-        _mean("noise floor of P_r", "noise floor of P_r", "s", (0.72, 0.64, 0.83), "calculated"), section=TIMES
+        _mean("noise floor of P_r", "noise floor of P_r", "s", (0.72, 0.64, 0.83), "calculated"),
+        section=TIMES,
+        pooled=True,
     )
     yield replace(
         _mean("noise floor of P", "noise floor of P", "s", (0.615, 0.54, 0.72), "plot"),
         section=TIMES,
         how="Shuffled at τ*; the paper's one shuffle is at one frame.",
+        pooled=True,
     )
     yield replace(
         _mean("two-state time", "relaxation time of runs and pirouettes, Λ_c⁻¹", "s", (3.48, 3.03, 3.86)),
@@ -473,6 +509,8 @@ def _state_figures() -> Iterator[Published]:
         figures.append(_read(f"measure of {name}", f"measure of {name}", "", measure, 0.003))
         figures.append(_read(f"velocity of {name}", f"mean phase velocity in {name}", "cycles/s", velocity, 0.0005,
                              "printed"))  # fmt: skip
+    for (before, after), share in JUMPS.items():
+        figures.append(_read(f"jump of {before} to {after}", f"{before}, then {after}", "", share, 0.005))
     for name, length in WAVELENGTHS.items():
         figures.append(_read(f"wavelength of {name}", f"median wavelength in {name}", "body lengths", length, 0.01))
     for figure in figures:
@@ -518,6 +556,9 @@ def _posture_figures() -> Iterator[Published]:
 
 
 def _path_figures() -> Iterator[Published]:
+    for seconds, exponent in EXPONENTS.items():
+        what = f"mean local exponent of the squared displacement at {seconds} s"
+        yield replace(_read(f"exponent at {seconds} s", what, "", exponent, 0.02), section=PATHS)
     yield replace(
         _mean("drag ratio", "drag ratio α", "", (29.84, 29.27, 30.51)),
         section=PATHS,
@@ -565,4 +606,4 @@ def _worm_figures(worm: int) -> Iterator[Published]:
     sections = {"entropy rate": ENTROPY, "reversible time": TIMES}
     for figure in figures:
         section = sections.get(figure.key.split(" ", 2)[2], PATHS)
-        yield replace(figure, section=section, of_worms=1)
+        yield replace(figure, section=section, of_worms=1, pooled=section == TIMES)

@@ -22,7 +22,6 @@ from ethomarkov.validation.splits import (
     FitRule,
     block_splits,
     cross_validate,
-    cut_out,
     worm_statistics,
 )
 from ethomarkov.workflow.checks import AnimalCheck, Check, check_animal, run_duration
@@ -186,11 +185,14 @@ def _every_animal(study: Study, models: Mapping[int, MarkovAnimal]) -> list[Mark
 
 def _modelled(study: Study, models: Mapping[int, MarkovAnimal]) -> Series:
     """Keep the postures of the individuals that have a model; the others are too short to be held out."""
-    n_individuals = study.postures.segments.n_individuals
-    if len(models) in (1, n_individuals):
-        return study.postures if len(models) == n_individuals else study.postures.of(*models)
-    kept = np.isin(study.postures.segments.row_individual, list(models))
-    return cut_out(study.postures, study.postures.segments.keep(kept))
+    postures, chosen = study.postures, list(models)
+    n_rows = np.diff(postures.segments.offsets)[chosen]
+    return Series.from_rows(
+        postures.values[np.isin(postures.segments.row_individual, chosen)],
+        postures.sampling,
+        np.concatenate([[0], np.cumsum(n_rows)]),
+        tuple(postures.segments.individuals[k] for k in chosen),
+    )
 
 
 def _entries(study: Study, states: Symbols, over: str = "animals") -> EntryRate:

@@ -123,7 +123,7 @@ def test_states_writes_its_files_and_the_study(named, grown):
 def test_new_names_are_in_every_table(named):
     folder = named[0] / "states"
     fine = {"fast run", "head casting", "dorsal turn", "ventral turn"}
-    assert set(table(folder / "budget.csv")[0]) == {"animal", *fine}
+    assert set(table(folder / "budget.csv")[0]) == {"animal", *(f"share of {name}" for name in fine)}
     assert {row["state"] for row in table(folder / "states.csv") if row["level"] == "4"} == fine
     assert {row["state"] for row in table(folder / "states.csv") if row["level"] == "2"} == {"run", "reorientation"}
     jumps = table(folder / "transitions.csv")
@@ -246,6 +246,7 @@ def small_settings(tmp_path_factory) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_animals_without_a_body_have_states_but_no_path(cli, files, small_settings, tmp_path, quick):
     code, _, err = cli(
         "run", files["position"], "--out", tmp_path / "s", "--settings", small_settings, "--threads", "1"
@@ -262,6 +263,7 @@ def test_animals_without_a_body_have_states_but_no_path(cli, files, small_settin
     assert everything(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_one_short_animal(cli, worms, basis_file, small_settings, tmp_path, quick):
     track = Track(individual="short", values=worms.recording.values[:480], centroid=worms.recording.centroid[:480])
     alone = Recording.from_tracks([track], kind="amplitude", sampling_rate=16.0, attrs={"length_unit": "mm"})
@@ -408,6 +410,7 @@ def test_no_study_there(cli, tmp_path, command):
 # --- settings file with names -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_settings_file_with_names(cli, files, basis_file, small_settings, tmp_path, quick):
     file = tmp_path / "s.toml"
     text = small_settings.read_text() + "\nseed = 4\n"

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path as FilePath
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -264,6 +265,7 @@ class Plain:
 
     is_set: bool
     is_known: bool | None = None
+    mirror: bool | Literal["auto"] = "auto"
     count: int = 0
     size: float = 0.0
     word: str = ""
@@ -284,7 +286,7 @@ class Plain:
         Plain(is_set=True, bounds=(1.5, float("inf")), numbers=(3, -1, 2**40), flags=(True, False), words=("", "x y")),
         Plain(is_set=True, maybe=2.5, inner=Inner(limit=0.1, is_sure=False)),
         Plain(is_set=True, rows=(Inner(limit=1.0, is_sure=True), Inner(limit=-1.0, is_sure=False))),
-        Plain(is_set=True, is_known=True),
+        Plain(is_set=True, is_known=True, mirror=False),
         Plain(is_set=True, is_known=False),
     ],
     ids=["nothing set", "numbers", "tuples", "inner", "table", "known", "known not"],

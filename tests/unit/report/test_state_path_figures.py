@@ -48,6 +48,7 @@ def kinetics_of(study):
     return {level: study_kinetics(study, level, n_resamples=5) for level in dict.fromkeys((2, study.finest))}
 
 
+@pytest.mark.slow
 def test_figures_of_states_with_new_names(study, caplog):
     """Hostile names are shown as they are: no mathematics, no markup."""
     fine = state_names(study, study.finest)[0]
@@ -86,14 +87,16 @@ def test_figures_of_the_ensemble_of_all(study, caplog):
     assert_drawn(draw_run_figures(study, found, measured_displacement(study, RULE.duration)), caplog)
 
 
-@pytest.mark.parametrize("states", [(0,), (0, 1)])
-def test_figures_of_single_states(study, caplog, states):
-    found = [simulate_runs(study, state_model(study, 2, k), RULE) for k in states]
-    figures = draw_run_figures(study, found, None)
+@pytest.mark.parametrize("names", [("run",), ("run", r"$\frac$ <b>", "pirouette")], ids=["one", "three"])
+def test_figures_of_single_states(study, caplog, names):
+    """One wide panel or several, whatever the states are called."""
+    largest = int(study.tree.measures_at(2).argmax())
+    runs = simulate_runs(study, state_model(study, 2, largest), RULE)
+    figures = draw_run_figures(study, [dataclasses.replace(runs, name=name) for name in names], None)
     assert "states.png" in figures
     assert_drawn(figures, caplog)
-    for k in states:
-        assert state_names(study, 2)[k] in words_in(figures["states.png"])
+    for name in names:
+        assert name.strip("$").replace("<b>", "").strip("\\ $") in words_in(figures["states.png"])
 
 
 def test_figures_when_the_first_animal_was_never_seen(study, caplog):

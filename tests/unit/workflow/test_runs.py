@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ethomarkov.exceptions import InputFormatError
+from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.locomotion.displacement import msd
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.posture import find_events
@@ -46,6 +46,19 @@ def test_a_state_is_never_left(study):
         assert model.name == name
         walked = model.walk(300.0, 5, rng=0).labels
         assert set(study.tree.states_at(2)[walked]) == {state}
+
+
+def test_a_state_of_one_microstate_is_refused_by_name(study):
+    single = [
+        (level, k)
+        for level in study.tree.levels
+        for k in range(level)
+        if np.count_nonzero(study.tree.states_at(level) == k) == 1
+    ]
+    assert single, "the small study always has one"
+    level, k = single[0]
+    with pytest.raises(ConnectivityError, match=f"'{state_names(study, level)[k]}' cannot be simulated alone"):
+        state_model(study, level, k)
 
 
 def test_a_level_that_is_not_there(study):

@@ -1,6 +1,5 @@
 """A study in the browser."""
 
-import os
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -54,14 +53,13 @@ def explore(
     """
     if serve and output is not None:
         raise InputFormatError("--serve writes no file, and --output names one. Use one of them.")
-    directory = study if study.is_dir() else study.parent
-    target = output or directory / EXPLORER_FILE
+    target = output or (study if study.is_dir() else study.parent) / EXPLORER_FILE
     loaded = Study.load(study)
     if not serve:
         check_writable(target.parent)
     console = Console(quiet=running.quiet)
     with limited_threads(running.threads), progress_bar(console, quiet=running.quiet) as progress:
-        placed = _written_map(directory, method)
+        placed = _written_map(study, method)
         if placed is None:
             sequences = DelayEmbedding(loaded.settings.n_delays).transform(loaded.postures)
             placed = map_sequences(
@@ -93,8 +91,8 @@ def serve_page(page: str, port: int = 0) -> None:
             f"--port {port}: the page cannot be served there ({error}). Leave --port out for a free one."
         ) from error
     with server:
-        print(f"Exploring at http://{HOST}:{server.server_port}/ until Ctrl-C.", flush=True)
         try:
+            print(f"Exploring at http://{HOST}:{server.server_port}/ until Ctrl-C.", flush=True)
             server.serve_forever()
         except KeyboardInterrupt:
             print("Ended.")
@@ -115,7 +113,7 @@ def page_server(page: str, port: int = 0) -> ThreadingHTTPServer:
     class OnePage(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             # Another site's name can be made to point here; only our own names are answered.
-            own = {f"{name}:{self.server.server_address[1]}" for name in (HOST, "localhost")}
+            own = {f"{name}:{server.server_port}" for name in (HOST, "localhost")}
             found = self.path == "/" and self.headers.get("Host") in own
             body = content if found else b"not found"
             self.send_response(HTTPStatus.OK if found else HTTPStatus.NOT_FOUND)
@@ -128,13 +126,18 @@ def page_server(page: str, port: int = 0) -> ThreadingHTTPServer:
         def log_message(self, *_: object) -> None:
             """Say nothing about requests."""
 
-    return ThreadingHTTPServer((HOST, port), OnePage)
+    server = ThreadingHTTPServer((HOST, port), OnePage)
+    return server
 
 
-def _written_map(directory: Path, method: str | None) -> SequenceMap | None:
+def _written_map(study: Path, method: str | None) -> SequenceMap | None:
     """Read the map that was drawn of this very study, if there is one of the method asked for."""
-    file = directory / MAP_FILE
-    if not file.exists() or os.path.getmtime(file) < os.path.getmtime(directory / STUDY_FILE):
+    source = study / STUDY_FILE if study.is_dir() else study
+    file = source.with_name(MAP_FILE)
+    if not file.exists() or file.stat().st_mtime < source.stat().st_mtime:
         return None
-    found = load_result(file, "map", SequenceMap)
+    try:
+        found = load_result(file, "map", SequenceMap)
+    except (OSError, ValueError) as error:
+        raise InputFormatError(f"{file}: is no map ({error}). Draw it anew with `ethomarkov map`.") from error
     return found if method in (None, found.method) else None

@@ -20,7 +20,7 @@ from ethomarkov.workflow.reproduce import (
     reproduce_paper,
     synthetic_holdings,
 )
-from ethomarkov.workflow.scoreboard import count_verdicts, render_html, render_markdown, table_rows
+from ethomarkov.workflow.scoreboard import count_verdicts, render_html, render_markdown, show_interval, table_rows
 
 DEFAULT = RunningOptions()
 QUICK_RUNS = 50
@@ -84,8 +84,8 @@ def _table(done: Reproduction) -> Table:
     for name in ("figure", "published", "ours", "verdict"):
         table.add_column(name)
     for row in done.rows:
-        if row.verdict != "cannot be judged":
+        if row.ours is not None and row.verdict != "cannot be judged":
             published = row.published
             unit = f" ({published.unit})" if published.unit else ""
-            table.add_row(f"{published.what}{unit}", f"{published.value:.4g}", str(row.ours), row.verdict)
+            table.add_row(f"{published.what}{unit}", f"{published.value:.4g}", show_interval(row.ours), row.verdict)
     return table

@@ -78,6 +78,8 @@ def simulate(
         Directory for simulation.nc, figures and movies; `simulation` in the study's own by default.
     """
     require_at_least(runs, 1, "--runs")
+    if level is not None and state is None:
+        raise InputFormatError(f"--level is {level}, but no state was asked for. Add --state NAME, or --state each.")
     loaded = Study.load(study)
     body_basis(loaded)
     duration = _duration(loaded, minutes)
@@ -101,6 +103,8 @@ def simulate(
                 ring_radius=ring,
             )
             found.append(simulate_runs(loaded, model, rule, seed=running.seed, threads=threads, progress=progress))
+        if not found:
+            raise InputFormatError("Nothing of this study has enough data for a model of its own. Use --animal all.")
         data = None if state is not None else measured_displacement(loaded, duration)
         _write(loaded, found, data, target)
         if movies:
@@ -149,7 +153,11 @@ def _state_models(study: Study, state: str, level: int | None) -> Iterator[tuple
         )
     for k, name in enumerate(names):
         if state in (EACH, name):
-            yield None, state_model(study, at, k)
+            try:
+                yield None, state_model(study, at, k)
+            except EthomarkovError:  # a state of a single microstate has nowhere to go
+                if state != EACH:
+                    raise
 
 
 def _length(study: Study, lengths: np.ndarray, individual: int | None) -> tuple[float, str]:

@@ -78,8 +78,8 @@ def states(
     for value, least, name in ((levels, 2, "--levels"), (resamples, 0, "--resamples"), (seeds, 0, "--seeds")):
         require_at_least(value, least, name)
     require_at_least(shuffles, 0, "--shuffles")
-    loaded = Study.load(study)
-    home, new_names = _home(study), _renames(rename)
+    new_names = _renames(rename)
+    loaded, home = Study.load(study), _home(study)
     changes: dict[str, object] = {"n_behaviours": levels, "n_resamples": resamples, "names": {}}
     if min_measure is not None:
         if not 0 <= min_measure < 0.5:
@@ -173,7 +173,8 @@ def _state_rows(study: Study, over_seeds: FloatArray) -> Iterator[dict[str, obje
 
 def _budget_rows(study: Study, kinetics: Kinetics) -> Iterator[dict[str, object]]:
     for name, row in zip(study.symbols.segments.individuals, kinetics.budget, strict=True):
-        yield {"animal": name, **{state: float(share) for state, share in zip(kinetics.names, row, strict=True)}}
+        shares = zip(kinetics.names, row, strict=True)
+        yield {"animal": name, **{f"share of {state}": float(share) for state, share in shares}}
 
 
 def _transition_rows(found: Mapping[int, Kinetics]) -> Iterator[dict[str, object]]:
@@ -257,7 +258,7 @@ def _findings(study: Study, macro: Kinetics, laws: Mapping[str, LawChoice]) -> I
 
 def _published_fit(study: Study) -> Iterator[str]:
     try:
-        fit = paper_biexponential(find_dwells(study.states(MACRO)), n_resamples=200, rng=study.settings.seed)
+        fit = paper_biexponential(find_dwells(study.states(MACRO)), n_resamples=50, rng=study.settings.seed)
     except EthomarkovError as error:
         yield f"The published fit of two exponentials to all stays is not possible here: {error}"
         return

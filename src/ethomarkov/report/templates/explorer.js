@@ -145,7 +145,14 @@
   const mapView = new View($("map"));
   mapView.setBounds(...limitsOf(centers, 0, nStates));
   { const a = mapView.bounds, b = limitsOf(dots, 0, nFrames); if (rows.length) mapView.setBounds(Math.min(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.max(a[3], b[3])); }
-  const radius = (k, ratio) => ratio * (1.5 + 2.6 * Math.min(1, Math.sqrt((share[k] || 0) * nStates / 4))) * Math.sqrt(Math.sqrt(mapView.zoom)) * clamp(Math.sqrt(1000 / nStates), 0.6, 1.8);
+  const radius = (k, ratio) => ratio * (1.2 + 2.2 * Math.min(1, Math.sqrt((share[k] || 0) * nStates / 4))) * Math.sqrt(Math.sqrt(mapView.zoom)) * clamp(Math.sqrt(1000 / nStates), 0.6, 1.8);
+  const stampDisc = (buffer, w, h, cx, cy, r, rim, colour) => {  // a thousand discs at once are faster by hand
+    const reach = r + rim;
+    for (let y = Math.max(0, Math.ceil(cy - reach)); y <= cy + reach && y < h; y++) for (let x = Math.max(0, Math.ceil(cx - reach)); x <= cx + reach && x < w; x++) {
+      const d = (x - cx) ** 2 + (y - cy) ** 2;
+      if (d <= reach * reach) buffer[y * w + x] = d <= r * r ? colour : 0xffffffff;
+    }
+  };
   PAINT.map = () => {
     const canvas = $("map"), [pen, ratio] = clean(canvas), w = canvas.width, h = canvas.height;
     const { image, buffer } = imageOf("map", pen, w, h), s = mapView.scale, ox = mapView.x(0), oy = mapView.y(0);
@@ -158,11 +165,8 @@
       if (size === 1) { buffer[at] = colour; continue; }
       for (let b = 0; b < size; b++, at += w) for (let a = 0; a < size; a++) buffer[at + a] = colour;
     }
+    for (let k = 0; k < nStates; k++) stampDisc(buffer, w, h, mapView.x(centers[2 * k]), mapView.y(centers[2 * k + 1]), radius(k, ratio), ratio, palette[k]);
     pen.putImageData(image, 0, 0);
-    pen.strokeStyle = isDark() ? "#fffb" : "#fffd"; pen.lineWidth = ratio;
-    for (let k = 0; k < nStates; k++) {
-      pen.fillStyle = css32(palette[k]); pen.beginPath(); pen.arc(mapView.x(centers[2 * k]), mapView.y(centers[2 * k + 1]), radius(k, ratio), 0, 7); pen.fill(); pen.stroke();
-    }
     $("map-over").classList.toggle("zoomed", mapView.zoom > 1);
   };
   const shownState = () => (now.hover >= 0 ? now.hover : now.state);
@@ -188,7 +192,12 @@
       pen.fillStyle = ink.ink; pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x1 - size * Math.cos(angle - 0.45), y1 - size * Math.sin(angle - 0.45)); pen.lineTo(x1 - size * Math.cos(angle + 0.45), y1 - size * Math.sin(angle + 0.45)); pen.fill();
       words.push([text, x1 + 6 * ratio, y1 - 5 * ratio]);
     }
-    for (const [text, x, y] of words) label(pen, text, x, y, ratio);
+    const placed = [];  // later labels move down until they are readable
+    for (const [text, x, y] of words) {
+      let at = y;
+      while (placed.some(([px, py]) => Math.abs(px - x) < 42 * ratio && Math.abs(py - at) < 12 * ratio)) at += 3 * ratio;
+      placed.push([x, at]); label(pen, text, Math.min(x, pen.canvas.width - 40 * ratio), at, ratio);
+    }
   };
   PAINT.mapOver = () => {
     const canvas = $("map-over"), [pen, ratio] = clean(canvas), k = shownState();
@@ -259,7 +268,7 @@
     $("clock").textContent = now.frame >= 0 ? clockText(now.frame) : D.animals[now.animal] ?? "";
     $("facts").replaceChildren(); $("successors").replaceChildren();
     $("body-title").textContent = k >= 0 ? `Microstate ${k}` : now.frame >= 0 ? "No sequence here" : "Microstate";
-    $("next-title").textContent = k >= 0 ? `Where it goes in ${D.lag.toPrecision(3)} s` : "Choose a microstate on the map, or a time below.";
+    $("next-title").textContent = k >= 0 ? `Where it goes in ${+D.lag.toPrecision(3)} s` : "Choose a microstate on the map, or a time below.";
     if (k < 0) return;
     fact("state", stateName(k)); fact("share of time", isNaN(share[k]) ? "not connected" : percent(share[k])); fact("recorded", `${visits(k).toLocaleString("en")} sequences`);
     for (const one of quantities.slice(0, 2)) if (one.scale === "diverging" && !isNaN(one.values[k])) fact(one.label, `${one.values[k].toFixed(2)} ${one.unit}`);
@@ -360,10 +369,10 @@
     }
     pen.putImageData(image, 0, 0);
   };
-  const faint = colour => ((colour & 0xffffff) | (0x38 << 24)) >>> 0, greyInt = toInt(GREY);
+  const faint = colour => ((colour & 0xffffff) | (0x60 << 24)) >>> 0, greyInt = toInt(GREY);
   PAINT.path = () => {
     const canvas = $("path"), [pen, ratio] = clean(canvas);
-    $("path-title").textContent = simulation ? "Path of a simulated animal" : path ? `Path of ${D.animals[now.animal]}${D.pathIsMeasured ? "" : ", computed"}` : "Path";
+    $("path-title").textContent = simulation ? "Simulated path" : path ? `Path of ${D.animals[now.animal]}${D.pathIsMeasured ? "" : ", computed"}` : "Path";
     if (simulation) {
       rasterPath(pen, "path", simulation.trail, simulation.length, 0, i => palette[simulation.trailState[i]]);
     } else if (path) {
@@ -516,14 +525,13 @@
     pen.putImageData(image, 0, 0);
     pen.font = `${11 * ratio}px system-ui, sans-serif`; pen.textBaseline = "middle"; pen.fillStyle = ink.soft; pen.textAlign = "right";
     for (let a = 0; a < nAnimals; a++) pen.fillText(D.animals[a].length > 16 ? `${D.animals[a].slice(0, 15)}…` : D.animals[a], left - 6 * ratio, (a + 0.5) * tall, left - 8 * ratio);
-    const rough = (now.to - now.from) / 8, unit = [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400].find(s => s >= rough) ?? Math.ceil(rough / 86400) * 86400;
+    const rough = (now.to - now.from) / clamp((right - left) / ratio / 75, 2, 10), unit = [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400].find(s => s >= rough) ?? Math.ceil(rough / 86400) * 86400;
     pen.textAlign = "center"; pen.textBaseline = "alphabetic";
     for (let t = Math.ceil(now.from / unit) * unit; t <= now.to + 1e-9; t += unit) {
       const x = left + (t - now.from) / (now.to - now.from) * (right - left);
       pen.fillRect(x, nAnimals * tall, ratio, 4 * ratio);
       pen.fillText(unit >= 60 ? `${+(t / 60).toFixed(1)} min` : `${+t.toFixed(2)} s`, clamp(x, left + 10 * ratio, right - 14 * ratio), h - 4 * ratio);
     }
-    $("time-over").classList.toggle("zoomed", false);
   };
   PAINT.timeOver = () => {
     const [pen, ratio] = clean($("time-over")), tall = rowHeight() * ratio, top = now.animal * tall, left = MARGIN * ratio;
@@ -699,7 +707,8 @@
   const darkQuery = matchMedia("(prefers-color-scheme: dark)");
   setTheme(darkQuery.matches); darkQuery.addEventListener("change", event => setTheme(event.matches));
   fitPath(); select(mostVisited(), -1, { quiet: true });
-  new ResizeObserver(() => paint("map", "mapOver", "time", "timeOver", "path", "body")).observe(document.querySelector("main"));
+  const watch = new ResizeObserver(() => paint("map", "mapOver", "time", "timeOver", "path", "body"));
+  document.querySelectorAll(".stage").forEach(stage => watch.observe(stage));
   requestAnimationFrame(tick);
   // A handle for tests and for the curious.
   window.explorer = Object.freeze({ now, flush, propel, shapeOf, select, selectFrame, setLevel, setTime, palette, get simulation() { return simulation; }, nFrames });

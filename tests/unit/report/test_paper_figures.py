@@ -1,0 +1,334 @@
+"""The figures of the paper: what they show, what they leave out and why, and the files."""
+
+import dataclasses
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ethomarkov._core.segments import Segments
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.results import group_name, save_results
+from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.posture import centerline_from_angles
+from ethomarkov.recording import Recording, Track
+from ethomarkov.report.paper_figures import (
+    CAPTIONS_FILE,
+    FIGURES,
+    animal_chains,
+    choose_figures,
+    describe_study,
+    figure_1,
+    figure_2,
+    figure_3,
+    figure_4,
+    figure_s1,
+    figure_s4,
+    figure_s5,
+    figure_s7,
+    figure_s9,
+    write_captions,
+    write_paper_figures,
+)
+from ethomarkov.report.paper_parts import gather_parts
+from ethomarkov.report.path_movies import longest_stretch, typical_stays
+from ethomarkov.states import Symbols
+from ethomarkov.synthetic import simulate_worms
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.study import MACRO
+
+QUICK = Settings(n_states=40, n_walks=2, simulated_minutes=1.0, n_behaviours=3, n_resamples=0)
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    """Intervals need hundreds of fits; here they are drawn, and tested elsewhere."""
+    for module in ("paper_figures", "paper_parts"):
+        monkeypatch.setattr(f"ethomarkov.report.{module}.N_RESAMPLES", 3)
+
+
+@pytest.fixture(scope="module")
+def worms():
+    return simulate_worms(2, 120.0, seed=3)
+
+
+@pytest.fixture(scope="module")
+def study(worms):
+    return run_study(worms.recording, QUICK, basis=worms.basis)
+
+
+@pytest.fixture(scope="module")
+def alone(study, tmp_path_factory) -> Path:
+    """A directory that holds the study and nothing else."""
+    directory = tmp_path_factory.mktemp("alone")
+    study.save(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def parts(study, alone):
+    return gather_parts(study, alone)
+
+
+@pytest.fixture(scope="module")
+def keypoints(worms):
+    """The same animals as keypoints, which have no body wave and no path."""
+    angles = worms.basis.reconstruct(worms.basis.project(worms.recording)).values
+    points = centerline_from_angles(angles[:, ::20], np.linspace(0, 3, len(angles), dtype=np.float32))
+    offsets = worms.recording.segments.offsets
+    tracks = [
+        Track(individual=name, values=points[offsets[i] : offsets[i + 1]])
+        for i, name in enumerate(worms.recording.individuals)
+    ]
+    labels = [f"point {k}" for k in range(points.shape[1])]
+    recording = Recording.from_tracks(tracks, kind="position", sampling_rate=16.0, labels=labels)
+    return run_study(recording, QUICK)
+
+
+def titles(figure) -> list[str]:
+    return [axes.get_title(loc="left") for axes in figure.axes]
+
+
+def axes_of(figure, title: str):
+    return next(axes for axes in figure.axes if axes.get_title(loc="left").startswith(title))
+
+
+def letters(figure) -> list[str]:
+    return [
+        text.get_text() for axes in figure.axes for text in axes.texts if re.fullmatch("[a-f]", text.get_text() or " ")
+    ]
+
+
+def save_runs(study, directory: Path, *, states: bool = False, seconds: float = 30.0) -> None:
+    rule = CrawlRule(duration=seconds, n_runs=2, length_unit="body lengths" if states else "mm")
+    if states:
+        models = [state_model(study, study.finest, k) for k in range(study.finest)]
+    else:
+        models = [animal_model(study, k) for k in range(2)]
+    found = [simulate_runs(study, model, rule) for model in models]
+    results: dict[str, object] = {group_name("runs", k, one.name): one for k, one in enumerate(found)}
+    if not states:
+        results["measured"] = measured_displacement(study, seconds)
+    save_results(directory / "simulation.nc", results, {"settings": study.settings.model_dump_json()})
+
+
+# --- what a study alone gives ----------------------------------------------------------------------------------------
+
+
+def test_traces_of_figure_1_are_the_longest_stretch(study, parts):
+    figure = figure_1(study, parts).figure
+    lines = axes_of(figure, "data, ").lines
+    rows = longest_stretch(study, 0).values[: 60 * 16].astype(float)
+    assert len(lines) == 5
+    shown = lines[0].get_ydata()
+    np.testing.assert_allclose(shown - shown.mean(), rows[:, 0] - rows[:, 0].mean(), atol=1e-4)
+    assert "Body wave" in titles(figure)
+    assert letters(figure) == ["a", "b", "c"]
+
+
+def test_without_other_commands_the_lines_name_them(study, parts):
+    left_out = figure_2(study, parts).left_out
+    assert [line.split(" ")[0] for line in left_out] == ["(b)", "(c)", "(d)"]
+    assert all("`ethomarkov validate STUDY`" in line for line in left_out)
+    assert figure_3(study, parts).left_out == (
+        "(b) there are no runs of the animals yet; make them with `ethomarkov simulate STUDY`.",
+    )
+    nothing = figure_s9(study, parts)
+    assert nothing.figure is None
+    assert "--state each" in nothing.left_out[0]
+
+
+def test_captions_only_speak_of_what_is_drawn(study, parts):
+    found = figure_2(study, parts)
+    assert "(a) " in found.caption
+    assert "(b) " not in found.caption
+    assert "2 animals, 4 min in all at 16 Hz" in found.caption
+    assert f"lag {study.chain.lag:.3g} s" in describe_study(study)
+
+
+def test_figure_4_shows_the_shares_of_the_tree(study, parts):
+    found = figure_4(study, parts)
+    assert found.left_out == ()
+    words = " ".join(text.get_text() for axes in found.figure.axes for text in axes.texts)
+    for name, share in zip(state_names(study, study.finest), study.tree.measures_at(study.finest), strict=True):
+        assert name in words.replace("\n", " ")
+        assert f"{100 * share:.0f} %" in words
+    stays = axes_of(found.figure, "Stays (band").get_legend().get_texts()
+    assert [text.get_text().split(",")[0] for text in stays] == list(state_names(study, MACRO))
+
+
+def test_figure_s1_marks_the_settings(study, parts):
+    figure = figure_s1(study, parts).figure
+    assert letters(figure) == ["a", "b", "c"]
+    marks = [text.get_text() for axes in figure.axes for text in axes.get_legend().get_texts()]
+    assert f"K = {study.settings.n_delays} frames" in marks
+    assert f"τ = {study.chain.lag:.3g} s" in marks
+
+
+def test_figure_s4_counts_successors_of_every_animal(study, parts):
+    chains = animal_chains(study)
+    assert len(chains) == 2
+    found = figure_s4(study, parts)
+    words = [text.get_text() for text in axes_of(found.figure, "Successors").get_legend().get_texts()]
+    assert f"median {np.median(np.diff(study.chain.transition.indptr)):g}" in words
+    assert letters(found.figure) == ["d", "e", "f"]
+    assert [line[:3] for line in found.left_out] == ["(a)", "(b)", "(c)"]
+
+
+def test_figure_s7_marks_the_cut(study, parts):
+    axes = figure_s7(study, parts).figure.axes[0]
+    marked = [line for line in axes.lines if line.get_marker() == "x"]
+    assert marked[0].get_ydata() == pytest.approx([study.cut.coherence])
+
+
+@pytest.mark.slow
+def test_panels_do_not_cover_each_other(study, parts):
+    """Axes keep apart in every figure, once laid out."""
+    for number in ("1", "2", "4", "S1", "S4"):
+        figure = FIGURES[number](study, parts).figure
+        figure.draw_without_rendering()
+        boxes = [axes.get_window_extent() for axes in figure.axes]
+        for k, (axes, box) in enumerate(zip(figure.axes, boxes, strict=True)):
+            if axes.get_title(loc="left"):  # colour bars have none, and are narrow
+                assert min(box.width, box.height) > 50, number
+            assert not any(box.overlaps(other) for other in boxes[k + 1 :]), number
+
+
+# --- with results of other commands ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def simulated(study, tmp_path_factory) -> Path:
+    """A directory with runs of the animals, and of the states."""
+    directory = tmp_path_factory.mktemp("simulated")
+    save_runs(study, directory / "simulation")
+    save_runs(study, directory / "states of mine", states=True)
+    return directory
+
+
+def test_runs_are_found_and_told_apart(study, simulated):
+    parts = gather_parts(study, simulated)
+    assert parts.remarks == ()
+    assert tuple(one.name for one in parts.animal_runs) == study.symbols.segments.individuals
+    assert tuple(one.name for one in parts.state_runs) == state_names(study, study.finest)
+    drawn = figure_s9(study, parts)
+    assert drawn.left_out == ()
+    assert "2 runs" in drawn.caption
+    rows = figure_s5(study, parts).figure
+    for one in parts.animal_runs:
+        lines = axes_of(rows, one.name).lines
+        data = parts.measured.msd[parts.measured.names.index(one.name)]
+        np.testing.assert_allclose(lines[0].get_ydata(), data)
+        np.testing.assert_allclose(lines[1].get_ydata(), one.displacement.msd.mean(axis=0))
+
+
+def test_results_of_another_model_are_not_used(study, simulated):
+    other = dataclasses.replace(study, settings=study.settings.model_copy(update={"seed": 77}))
+    parts = gather_parts(other, simulated)
+    assert parts.animal_runs == ()
+    assert len(parts.remarks) == 2
+    assert all("other settings" in remark for remark in parts.remarks)
+
+
+def test_data_in_another_unit_are_not_drawn_beside_runs(study, simulated):
+    parts = gather_parts(study, simulated)
+    data = dataclasses.replace(parts.measured, length_unit="cm")
+    rows = figure_s5(study, dataclasses.replace(parts, measured=data)).figure
+    one = parts.animal_runs[0]
+    np.testing.assert_allclose(axes_of(rows, one.name).lines[0].get_ydata(), one.displacement.msd.mean(axis=0))
+
+
+def test_new_names_of_states_leave_runs_of_animals_alone(study, simulated):
+    first = state_names(study, study.finest)[0]
+    settings = study.settings.model_copy(update={"names": {first: "something else"}})
+    parts = gather_parts(dataclasses.replace(study, settings=settings), simulated)
+    assert len(parts.animal_runs) == 2
+    assert parts.state_runs == ()
+
+
+def test_damaged_results_are_a_remark(study, tmp_path):
+    (tmp_path / "map.nc").write_bytes(b"no map")
+    parts = gather_parts(study, tmp_path)
+    assert parts.sequence_map.method == "pca"
+    assert [line for line in parts.remarks if "map.nc" in line]
+
+
+# --- animals without a body wave -------------------------------------------------------------------------------------
+
+
+def test_keypoints_leave_body_and_path_out(keypoints, tmp_path):
+    keypoints.save(tmp_path)
+    parts = gather_parts(keypoints, tmp_path)
+    drawn = {number: draw(keypoints, parts) for number, draw in FIGURES.items()}
+    missing = {number for number, found in drawn.items() if found.figure is None}
+    assert missing == {"3", "5", "S2", "S3", "S5", "S8a", "S8b", "S9", "S10"}
+    for number in ("3", "5", "S5", "S8b", "S9"):
+        assert "tangent angles" in drawn[number].left_out[0]
+    assert "no body wave" in drawn["S8a"].left_out[0]
+    assert letters(drawn["1"].figure) == ["a", "b"]
+    assert "Body wave" not in titles(drawn["1"].figure)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_files_and_captions(study, parts, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_paper_figures(study, parts, tmp_path, ["S7", "5"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CAPTIONS_FILE, "figS7.pdf", "figS7.png"]
+    pdf = (tmp_path / "figS7.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert b"/FontFile2" in pdf  # TrueType, embedded
+    assert b"/Type3" not in pdf
+    captions = (tmp_path / CAPTIONS_FILE).read_text(encoding="utf-8")
+    assert captions.index("## Fig. 5") < captions.index("## Fig. S7")
+    assert "![Fig. S7](figS7.png)" in captions
+    assert "- Left out: (a, b, c) there are no foraging animals yet" in captions
+
+
+def test_no_file_is_left_half_written(study, parts, tmp_path, monkeypatch):
+    def fail(figure, target, **options):
+        target.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("ethomarkov.report.paper_figures.save_figure", fail)
+    with pytest.raises(Exception, match="cannot be written"):
+        write_paper_figures(study, parts, tmp_path, ["S7"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_figures_are_chosen_by_number():
+    assert choose_figures(()) == list(FIGURES)
+    assert choose_figures(["s8", "1", "Fig. S10"]) == ["1", "S8a", "S8b", "S10"]
+    with pytest.raises(InputFormatError, match="no figure S11"):
+        choose_figures(["S11"])
+
+
+def test_captions_of_nothing():
+    assert write_captions({}) == "\n"
+
+
+# --- typical stays ---------------------------------------------------------------------------------------------------
+
+
+def test_typical_stay_is_the_median_of_the_longest_tenth(study):
+    """Thirty stays of 1 to 30 frames in state 0: of the three longest, that of 29 frames is chosen."""
+    lengths = np.random.default_rng(0).permutation(np.arange(1, 31))
+    labels = np.concatenate([np.concatenate([np.zeros(n, dtype=int), [1]]) for n in lengths])
+    symbols = Symbols(
+        labels=labels.astype(np.int32),
+        n_states=3,
+        segments=Segments.from_valid(np.ones(labels.size, dtype=bool)),
+        sampling=study.symbols.sampling,
+    )
+    (start, stop), other, never = typical_stays(symbols).tolist()
+    assert stop - start == 29
+    assert (labels[start:stop] == 0).all()
+    assert labels[stop] == 1
+    assert other[1] - other[0] == 1
+    assert never == [-1, -1]
