@@ -211,9 +211,9 @@ def test_a_click_in_the_ethogram_moves_the_cursor_on_map_and_path(page, study):
     assert offsets[1] <= frame < offsets[2]
     assert 0.5 < (frame - offsets[1]) / (offsets[2] - offsets[1]) < 0.65
     assert chosen(page, "state") == study.symbols.labels[frame]
-    assert page.locator("#path-title").inner_text() == "Path of worm_01"
     for view, picture in before.items():
         assert page.evaluate(PICTURE, view) != picture, view
+    assert page.locator("#path-title").inner_text() == "Path of worm_01"
 
 
 def test_time_can_be_zoomed_dragged_and_shown_whole(page):
@@ -260,6 +260,7 @@ def test_simulation_walks_the_chain_and_crawls(page, study):
     assert sum(page.evaluate(COLOURS, "path").values()) > 50
     page.click("#simulate")
     assert page.evaluate("explorer.simulation === null")
+    page.evaluate("explorer.flush()")
     assert page.locator("#path-title").inner_text() == "Path of worm_00"
 
 

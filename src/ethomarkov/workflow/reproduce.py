@@ -802,7 +802,8 @@ def _judge_truth(study: Study, made: SyntheticWorms, found: Findings) -> Iterato
         "share of time in pirouettes": ("pirouette measure", float(made.truth.is_pirouette[valid].mean())),
         "drag ratio": ("drag ratio", made.truth.drag_ratio),
     }
-    for k, name in enumerate(STATE_NAMES):
+    for k in np.unique(states):
+        name = STATE_NAMES[k]
         truths[f"share of time in {name}"] = (f"measure of {name}", float((states == k).mean()))
         truths[f"phase velocity in {name}"] = (f"velocity of {name}", float(np.nanmean(velocity[states == k])))
     for what, (key, truth) in truths.items():

@@ -10,6 +10,13 @@ FIGURES_OF_A_STUDY = ("1", "2", "3", "4", "S1", "S2", "S4", "S6", "S7", "S8a", "
 """Those that need no other command."""
 
 
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    """Intervals need hundreds of fits; here they are drawn, and tested elsewhere."""
+    for module in ("paper_figures", "paper_parts"):
+        monkeypatch.setattr(f"ethomarkov.report.{module}.N_RESAMPLES", 3)
+
+
 @pytest.fixture
 def own(study, tmp_path):
     """A copy of the study that a test may write into."""
@@ -46,6 +53,7 @@ def test_all_figures_of_a_study_alone(cli, own):
 def test_results_of_other_commands_complete_the_figures(cli, own):
     quick = ("--threads", 1, "--quiet")
     for command in (
+        ("states", own, "--levels", 2, "--resamples", 0, "--shuffles", 0),
         ("validate", own, "--runs", 3, "--repeats", 2),
         ("simulate", own, "--runs", 2, "--minutes", 8),
         ("simulate", own, "--state", "each", "--runs", 2, "--minutes", 1, "--out", own / "simulation_states"),
@@ -79,6 +87,7 @@ def test_no_study_there(cli, tmp_path, command):
     assert "Traceback" not in out + err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "options"), [("postures", ()), ("crawl", ("--gif",)), ("tour", ("--level", "2"))])
 def test_movies(cli, own, kind, options):
     code, out, err = cli("movie", own, "--kind", kind, "--seconds", 2, "--threads", 1, *options)
@@ -102,6 +111,7 @@ def test_bad_options_of_movie(cli, own, options, named):
     assert not (own / "movies").exists()
 
 
+@pytest.mark.slow
 def test_movies_need_a_body(cli, files, tmp_path):
     assert cli("run", files["position"], "--out", tmp_path, "--states", 12, "--walks", 1, "--quiet")[0] == 0
     assert not Study.load(tmp_path).is_worm

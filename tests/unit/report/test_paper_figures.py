@@ -260,6 +260,7 @@ def test_damaged_results_are_a_remark(study, tmp_path):
 # --- animals without a body wave -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_keypoints_leave_body_and_path_out(keypoints, tmp_path):
     keypoints.save(tmp_path)
     parts = gather_parts(keypoints, tmp_path)

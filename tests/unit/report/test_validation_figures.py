@@ -84,6 +84,7 @@ def test_rates_are_those_of_the_checks(figures, found):
     assert "95 % over events for data, 95 % over runs for simulation" in events.get_title(loc="left")
 
 
+@pytest.mark.slow
 def test_animals_without_a_body_have_no_events(study):
     bare = dataclasses.replace(study, basis=None)
     found = validate_study(bare, n_runs=3)
@@ -94,6 +95,7 @@ def test_animals_without_a_body_have_no_events(study):
         check_filled(figure)
 
 
+@pytest.mark.slow
 def test_one_animal(study, found):
     """A single animal has no interval over animals; it is drawn beside its runs."""
     alone = dataclasses.replace(found, animals=found.animals[:1], cross_validation={})
