@@ -336,7 +336,7 @@ def _generator(counts: FloatArray, lag: float) -> FloatArray:
     """Take the logarithm of a transition matrix; NaN where it has none that is real."""
     P = _normalise(counts)
     nothing = np.full(P.shape, np.nan)
-    if np.isnan(P).any() or np.linalg.eigvals(P).real.min() <= 0:
+    if np.isnan(P).any() or np.linalg.eigvals(P).real.min() <= ROUNDING:
         return nothing
     R = (_two_state_log(P) if len(P) == 2 else logm(P)) / lag
     if np.abs(np.imag(R)).max() > ROUNDING:
