@@ -25,7 +25,7 @@ PAPER_NEIGHBORS, PAPER_MIN_DIST = 50, 0.05
 # A neighbourhood is local: never more than a quarter of the points.
 POINTS_PER_NEIGHBOR, FEWEST_NEIGHBORS = 4, 2
 FEWEST_FOR_SPECTRAL_START = 50
-# The middle three of five have no outlier between two islands of the map, where a mean of all would put one in a hundred.
+# The middle three of five have no outlier between two islands of the map, where a mean would put one in a hundred.
 N_PLACING, N_INNER = 5, 3
 BLOCK_SEQUENCES = 50_000
 
