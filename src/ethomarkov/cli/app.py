@@ -26,6 +26,7 @@ COMMANDS = {
     "figures": "Draw the figures of the paper for a study.",
     "movie": "Make a movie of a study: data above simulation, a crawling animal, or a tour of its states.",
     "apply": "Apply a study's model to new recordings, and tell whether it may be trusted there.",
+    "report": "Write the report of a study anew, with what other commands found.",
     "summary": "Print the key figures of a study.",
     "inspect": "Say what is in recording files, and draw it.",
     "convert": "Write recordings in another format.",

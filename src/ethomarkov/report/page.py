@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from ethomarkov import __version__
 from ethomarkov._core.interval import Interval
+from ethomarkov._core.series import Series
 from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import jump_chain, time_budget
 from ethomarkov.figures.kinetics import draw_transition_graph
@@ -20,11 +21,13 @@ from ethomarkov.figures.recording import draw_coverage, draw_traces
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains, draw_spectrum
 from ethomarkov.figures.simulation import draw_paths
 from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_time_budget
-from ethomarkov.figures.style import figure_style, new_figure, save_figure
+from ethomarkov.figures.style import figure_style, new_figure, save_figure, state_colours
 from ethomarkov.figures.validation import draw_autocorrelations
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.markov.selection import choose_n_delays, choose_n_states
 from ethomarkov.posture import centerline_from_angles
+from ethomarkov.report.extras import Extras, embed_png
+from ethomarkov.report.path_movies import typical_stays
 from ethomarkov.report.state_figures import tree_figure
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.workflow.states import state_names
@@ -33,7 +36,7 @@ from ethomarkov.workflow.summary import Figures, summarize
 
 REPORT_FILE = "report.html"
 CORRELATED_SECONDS = 6.0
-CRAWL_SECONDS = 60.0
+CRAWL_SECONDS, CLIP_SECONDS = 60.0, 6.0
 CRAWL_POINTS = 26
 
 
@@ -56,8 +59,18 @@ def write_report(study: Study, directory: Path, figures: Figures | None = None) 
     return target
 
 
-def render_report(study: Study, figures: Figures | None = None) -> str:
-    """Make the page as text."""
+def render_report(study: Study, figures: Figures | None = None, extras: Extras | None = None) -> str:
+    """Make the page as text.
+
+    Parameters
+    ----------
+    study
+        What was found.
+    figures
+        Key figures, if they were computed before.
+    extras
+        What other commands found.
+    """
     template = _environment().from_string(_template())
     return template.render(
         summary=figures or summarize(study),
@@ -66,6 +79,8 @@ def render_report(study: Study, figures: Figures | None = None) -> str:
         ledger=study.ledger.totals(),
         losses=[entry for entry in study.ledger.entries if entry.lost],
         crawl=_crawl(study),
+        clips=_clips(study),
+        extras=extras or Extras(),
         version=__version__,
     )
 
@@ -157,7 +172,7 @@ def _embed(figure: Figure) -> Markup:
     """Turn a figure into an image that lives inside the page."""
     stream = io.BytesIO()
     save_figure(figure, stream, format="png")
-    return Markup("data:image/png;base64," + base64.b64encode(stream.getvalue()).decode())
+    return embed_png(stream.getvalue())
 
 
 def _crawl(study: Study) -> dict[str, object] | None:
@@ -177,6 +192,25 @@ def _crawl(study: Study) -> dict[str, object] | None:
         "rate": angles.sampling.rate,
         "data": base64.b64encode(packed).decode(),
     }
+
+
+def _clips(study: Study) -> dict[str, object] | None:
+    """Pack a typical stay in each state as outlines of the body, for small animations."""
+    if study.basis is None or study.basis.features != "angle":
+        return None
+    symbols, names = study.states(study.finest), state_names(study, study.finest)
+    rate, clips = study.postures.sampling.rate, []
+    for name, colour, (start, stop) in zip(names, state_colours(len(names)), typical_stays(symbols), strict=True):
+        if start < 0:
+            continue
+        rows = slice(start, min(stop, start + round(CLIP_SECONDS * rate)))
+        angles = study.basis.reconstruct(Series.from_rows(study.postures.values[rows], rate)).values
+        body = centerline_from_angles(angles)
+        body = body - body.mean(axis=1, keepdims=True)
+        points = np.linspace(0, body.shape[1] - 1, CRAWL_POINTS).round().astype(int)
+        packed = base64.b64encode(body[:, points].astype("<f4").tobytes()).decode()
+        clips.append({"name": name, "colour": colour, "frames": len(body), "data": packed})
+    return {"points": CRAWL_POINTS, "rate": rate, "clips": clips}
 
 
 def _environment() -> Environment:

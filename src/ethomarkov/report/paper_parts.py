@@ -104,6 +104,23 @@ def gather_parts(study: Study, directory: Path) -> Parts:
     return Parts(**found, remarks=tuple(shelf.remarks))
 
 
+def belongs_to(study: Study, file: Path) -> bool:
+    """Tell whether a results file exists, can be read and is of the model of a study."""
+    if not file.is_file():
+        return False
+    try:
+        settings = str(load_attrs(file).get("settings", ""))
+        return bool(settings) and is_same_model(study, settings)
+    except (OSError, ValueError):
+        return False
+
+
+def is_same_model(study: Study, settings: str) -> bool:
+    """Compare the settings of a results file with those of a study, as far as they make the model."""
+    there, here = json.loads(settings), json.loads(study.settings.model_dump_json())
+    return all(there.get(key) == value for key, value in here.items() if key not in FREE_SETTINGS)
+
+
 class _Shelf:
     """Results files of a study, read where they belong to its model."""
 
@@ -126,7 +143,7 @@ class _Shelf:
         """Read results from a file; nothing, and a remark, where it is damaged or of another model."""
         try:
             settings = load_attrs(file).get("settings")
-            if settings is not None and not self._is_same_model(str(settings)):
+            if settings is not None and not is_same_model(self._study, str(settings)):
                 return self.refuse(file, "belongs to a study with other settings")
             return load_results(file, kinds)
         except (EthomarkovError, OSError, KeyError, ValueError, TypeError, StopIteration):
@@ -136,10 +153,6 @@ class _Shelf:
         """Remember that a file was not used."""
         self.remarks.append(f"{file} {reason} and was not used; make it again.")
         return {}
-
-    def _is_same_model(self, settings: str) -> bool:
-        there, here = json.loads(settings), json.loads(self._study.settings.model_dump_json())
-        return all(there.get(key) == value for key, value in here.items() if key not in FREE_SETTINGS)
 
 
 def _sequence_map(study: Study, shelf: _Shelf) -> SequenceMap:

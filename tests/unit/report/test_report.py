@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ethomarkov.io.results import save_results
 from ethomarkov.recording import Recording, Track
-from ethomarkov.report import write_report
+from ethomarkov.report import render_report, write_report
+from ethomarkov.report.extras import gather_extras
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.summary import summarize
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -202,3 +205,33 @@ def test_the_page_works_in_a_browser(page, tmp_path):
     assert re.search(r'<button id="play">(Pause|Play)</button>', done.stdout)
     assert done.stdout.count("<img src=") == 8
     assert '<canvas id="crawl"' in done.stdout
+
+
+def test_clips_show_a_stay_in_every_state(study):
+    words = render_report(study)
+    packed = json.loads(re.search(r'<script id="clip-data" type="application/json">(.*?)</script>', words)[1])
+    assert [clip["name"] for clip in packed["clips"]] == list(state_names(study, study.finest))
+    assert words.count('<canvas class="clip"') == len(packed["clips"])
+    for clip in packed["clips"]:
+        body = np.frombuffer(base64.b64decode(clip["data"]), "<f4").reshape(clip["frames"], packed["points"], 2)
+        lengths = np.linalg.norm(np.diff(body, axis=1), axis=2).sum(axis=1)
+        assert (0.8 < lengths).all()
+        assert (lengths < 1.01).all()
+
+
+def test_results_of_other_commands_join_if_they_are_of_the_same_model(study, tmp_path):
+    attrs = {"settings": study.settings.model_dump_json()}
+    for folder, picture in (("validation", "agreement.png"), ("forage", "forage.png")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / picture).write_bytes(b"picture of " + folder.encode())
+    save_results(tmp_path / "validation" / "validation.nc", {}, attrs)
+    other = study.settings.model_copy(update={"n_states": 7}).model_dump_json()
+    save_results(tmp_path / "forage" / "forage.nc", {}, {"settings": other})
+    row = "statistic,unit,data,simulation,animals_agree,animals,agrees\n<b>speed</b>,mm/s,0.1,0.2,0,1,False\n"
+    (tmp_path / "validation" / "validation.csv").write_text(row)
+    extras = gather_extras(study, tmp_path)
+    assert [title for title, _, _ in extras.pictures] == ["Agreement"]
+    page = render_report(study, extras=extras)
+    assert base64.b64encode(b"picture of validation").decode() in page
+    assert "&lt;b&gt;speed&lt;/b&gt;" in page
+    assert "differs" in page
