@@ -298,9 +298,15 @@ def test_the_server_answers_to_no_foreign_name(server):
 
 @pytest.mark.slow
 def test_ctrl_c_ends_the_server_cleanly():
-    script = "from ethomarkov.cli.commands.explore import serve_page; serve_page('<p>')"
+    script = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # jobs in the background ignore it
+        "from ethomarkov.cli.commands.explore import serve_page; serve_page('<p>')"
+    )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout.readline().startswith(b"Exploring at http://127.0.0.1:")
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        try:
+            assert process.stdout.readline().startswith(b"Exploring at http://127.0.0.1:")
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert (process.returncode, out, err) == (0, b"Ended.\n", b"")
