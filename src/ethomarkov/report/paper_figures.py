@@ -59,14 +59,14 @@ from ethomarkov.markov.spectrum import modes_on_frames, relaxation_time, reversi
 from ethomarkov.posture import phase_velocity
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.report.paper_parts import N_RESAMPLES, Parts
-from ethomarkov.report.path_figures import _draw_example, _row
+from ethomarkov.report.path_figures import animal_row, draw_example
 from ethomarkov.report.path_movies import longest_stretch
 from ethomarkov.report.state_figures import traits_figure
 from ethomarkov.report.validation_figures import (
-    _intervals,
-    _pooled_correlations,
-    _pooled_densities,
+    collect_intervals,
     draw_forage_figure,
+    pooled_correlations,
+    pooled_densities,
 )
 from ethomarkov.workflow.paths import body_basis, measured_path
 from ethomarkov.workflow.runs import Runs, fitted_diffusion
@@ -340,7 +340,7 @@ def figure_2(study: Study, parts: Parts) -> PaperFigure:
 def _correlation_pieces(study: Study, parts: Parts) -> list[Piece]:
     if not parts.animals:
         return [LeftOut(letter="b", reason=_lacking("autocorrelations", "validate STUDY"))]
-    data, runs = _pooled_correlations(parts.animals)
+    data, runs = pooled_correlations(parts.animals)
     n_modes = min(MOST_MODES, study.postures.n_components)
 
     def draw(mode: int, axes: Axes) -> None:
@@ -363,7 +363,7 @@ def _rates_piece(parts: Parts, letter: str, title: tuple[str, str], kinds: Seque
     known = {check.statistic for one in parts.animals for check in one.checks}
     if not set(kinds) <= known:
         return LeftOut(letter=letter, reason=_lacking(f"{title[0].lower()} of these states", "validate STUDY"))
-    data, runs = _intervals(parts.animals, kinds)
+    data, runs = collect_intervals(parts.animals, kinds)
     words = (
         f"{title[0]} of every animal and of its own model (bars: 95 % intervals over events for data, 95 % of the runs "
         "for simulation)."
@@ -443,7 +443,7 @@ def _measured_displacement(parts: Parts, one: Runs) -> Displacement | None:
     data = parts.measured
     if data is None or data.length_unit != one.displacement.length_unit:
         return None
-    return _row(data, one.name)
+    return animal_row(data, one.name)
 
 
 def _diffusion_piece(parts: Parts) -> Piece:
@@ -654,7 +654,7 @@ def figure_s3(study: Study, parts: Parts) -> PaperFigure:
     if not parts.animals:
         reason = _lacking("distributions", "validate STUDY")
         return _compose(study, title, (1.0, [LeftOut(letter="a", reason=reason)]))
-    data, runs = _pooled_densities(parts.animals)
+    data, runs = pooled_densities(parts.animals)
     n_modes = min(MOST_MODES, len(data.edges))
 
     def draw(mode: int, axes: Axes) -> None:
@@ -760,7 +760,7 @@ def _drag_pieces(study: Study, parts: Parts) -> list[Piece]:
         Panel(
             letter="",
             words="",
-            draw=lambda axes: _draw_example(axes, study, drag, measured, found.body_length),
+            draw=lambda axes: draw_example(axes, study, drag, measured, found.body_length),
         ),
     ]
 

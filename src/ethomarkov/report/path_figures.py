@@ -104,7 +104,7 @@ def _displacements(found: Sequence[Runs], data: Displacement) -> Figure:
         figure = new_figure(max(5.0, 3.4 * n_columns), max(4.0, 2.9 * n_rows))
         grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
         for k, (axes, one) in enumerate(zip(grid, shown, strict=False)):
-            draw_displacement(axes, _row(data, one.name), one.displacement)
+            draw_displacement(axes, animal_row(data, one.name), one.displacement)
             axes.set_title(plain_text(one.name))
             if k and len(shown) > 1:
                 axes.get_legend().remove()
@@ -113,7 +113,8 @@ def _displacements(found: Sequence[Runs], data: Displacement) -> Figure:
     return figure
 
 
-def _row(data: Displacement, name: str) -> Displacement | None:
+def animal_row(data: Displacement, name: str) -> Displacement | None:
+    """Give the displacement of one animal; None where it has none."""
     if name not in data.names:
         return None
     k = data.names.index(name)
@@ -171,11 +172,11 @@ def draw_reconstruction_figures(study: Study, found: Reconstruction) -> dict[str
         loss, cdf, example = figure.subplots(1, 3)
         draw_drag_loss(loss, found.drag, found.measured.length_unit)
         draw_drag_cdf(cdf, found.drag)
-        _draw_example(example, study, found.drag, found.measured, found.body_length)
+        draw_example(example, study, found.drag, found.measured, found.body_length)
     return {"drag.png": figure}
 
 
-def _draw_example(axes: Axes, study: Study, drag: DragFit, measured: AnimalPath, body_length: FloatArray) -> None:
+def draw_example(axes: Axes, study: Study, drag: DragFit, measured: AnimalPath, body_length: FloatArray) -> None:
     """Fig. S5a, right: the window that fits as well as the median one."""
     window = int(np.argsort(drag.loss)[len(drag.loss) // 2])
     start, owner = int(drag.starts[window]), int(drag.individual[window])

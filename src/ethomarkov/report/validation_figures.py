@@ -38,8 +38,8 @@ def draw_validation_figures(study: Study, found: Validation) -> dict[str, Figure
     """Draw all figures of a validation, by file name."""
     figures = {
         "agreement.png": _agreement(found),
-        "autocorrelation.png": draw_autocorrelations(*_pooled_correlations(found.animals)),
-        "distributions.png": draw_mode_densities(*_pooled_densities(found.animals)),
+        "autocorrelation.png": draw_autocorrelations(*pooled_correlations(found.animals)),
+        "distributions.png": draw_mode_densities(*pooled_densities(found.animals)),
         "prediction.png": _prediction(study, found),
         "rates.png": _rates(study, found),
     }
@@ -55,7 +55,7 @@ def _agreement(found: Validation) -> Figure:
     return figure
 
 
-def _pooled_correlations(animals: Sequence[AnimalCheck]) -> tuple[Autocorrelation, Autocorrelation]:
+def pooled_correlations(animals: Sequence[AnimalCheck]) -> tuple[Autocorrelation, Autocorrelation]:
     """Stack the curves of all animals, and of their runs."""
     return (
         _stack_correlations([one.correlation for one in animals], "animals"),
@@ -73,7 +73,7 @@ def _stack_correlations(parts: Sequence[Autocorrelation], over: str) -> Autocorr
     )
 
 
-def _pooled_densities(animals: Sequence[AnimalCheck]) -> tuple[ModeDensity, ModeDensity]:
+def pooled_densities(animals: Sequence[AnimalCheck]) -> tuple[ModeDensity, ModeDensity]:
     """Stack the histograms of all animals, and of their runs."""
     return (
         _stack_densities([one.density for one in animals], "animals"),
@@ -110,12 +110,12 @@ def _rates(study: Study, found: Validation) -> Figure:
         figure = new_figure(5.8 * len(panels), 4.0)
         grid = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, (title, (unit, kinds)) in zip(grid, panels.items(), strict=True):
-            data, runs = _intervals(found.animals, kinds)
+            data, runs = collect_intervals(found.animals, kinds)
             draw_rates(axes, data, runs, title=title, unit=unit)
     return figure
 
 
-def _intervals(
+def collect_intervals(
     animals: Sequence[AnimalCheck], kinds: Sequence[str]
 ) -> tuple[Mapping[str, list[Interval]], Mapping[str, list[Interval]]]:
     """Collect a statistic of every animal: its own interval over events, and the range of its runs."""

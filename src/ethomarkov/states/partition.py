@@ -62,7 +62,7 @@ class Microstates:
         """
         from ethomarkov.states.kmeans import nearest_centers
 
-        self._check_components(series)
+        self.check_components(series)
         valid = series.segments.valid
         labels = np.full(len(valid), -1, dtype=np.int32)
         labels[valid] = nearest_centers(series.values[valid], self.centers, threads=threads)
@@ -70,14 +70,15 @@ class Microstates:
 
     def distances(self, series: Series, symbols: Symbols) -> FloatArray:
         """Measure how far every sequence is from its center; NaN where there is none."""
-        self._check_components(series)
+        self.check_components(series)
         distance = np.full(len(symbols.labels), np.nan, dtype=np.float32)
         valid = symbols.segments.valid
         step = series.values[valid] - self.centers[symbols.labels[valid]]
         distance[valid] = np.linalg.norm(step, axis=1)
         return distance
 
-    def _check_components(self, series: Series) -> None:
+    def check_components(self, series: Series) -> None:
+        """Refuse sequences of other modes or delays than those of the microstates."""
         if series.n_components != self.centers.shape[1]:
             raise InputFormatError(
                 f"The sequences have {series.n_components} components, the microstates {self.centers.shape[1]}; "

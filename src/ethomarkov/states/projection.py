@@ -94,7 +94,7 @@ def map_sequences(
     """
     valid = sequences.segments.valid
     _check_request(method, int(valid.sum()), n_fitted)
-    microstates._check_components(sequences)
+    microstates.check_components(sequences)
     points = sequences.values[valid]
     if method == "pca":
         placed, centers = _project(points, microstates.centers)

@@ -9,7 +9,6 @@ from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.terminal import limited_threads, progress_bar
-from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.figures.chain import draw_probabilities, draw_successors, draw_visits
 from ethomarkov.figures.maps import (
     draw_chain_on_map,
@@ -24,6 +23,7 @@ from ethomarkov.io.results import save_results
 from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.spectrum import modes_on_frames, relaxation_time, reversible_modes
 from ethomarkov.posture import phase_velocity
+from ethomarkov.report.paper_figures import animal_chains
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import SequenceMap, map_sequences
 from ethomarkov.workflow import Study
@@ -86,7 +86,7 @@ def _draw_map(study: Study, found: SequenceMap) -> Figure:
 def _draw_chain(study: Study, found: SequenceMap) -> Figure:
     """Fig. 4a, left, the macrostates, and S4 d-f."""
     frame_chain = MarkovChain.from_symbols(study.symbols, study.symbols.sampling.interval)
-    chains = [chain for i in range(study.symbols.segments.n_individuals) if (chain := _chain_of(study, i)) is not None]
+    chains = animal_chains(study)
     with figure_style():
         figure = new_figure(11, 7)
         grid = figure.add_gridspec(2, 6, height_ratios=[1.5, 1])
@@ -96,10 +96,3 @@ def _draw_chain(study: Study, found: SequenceMap) -> Figure:
         draw_visits(figure.add_subplot(grid[1, 2:4]), study.symbols.visits())
         draw_probabilities(figure.add_subplot(grid[1, 4:]), chains, study.chain)
     return figure
-
-
-def _chain_of(study: Study, individual: int) -> MarkovChain | None:
-    try:
-        return MarkovChain.from_symbols(study.symbols.of(individual), study.chain.lag)
-    except EthomarkovError:  # an animal too short for the lag
-        return None
