@@ -3,19 +3,110 @@
 from pathlib import Path
 
 import numpy as np
-from sklearn.cluster import MiniBatchKMeans
+from scipy import linalg, ndimage, signal, sparse
+from scipy.interpolate import CubicSpline
+from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.markov.chain import MarkovChain
-from ethomarkov.posture import PostureBasis
+from ethomarkov.posture import EventRule, PostureBasis
+from ethomarkov.recording import Recording
+from ethomarkov.states import Symbols
 
 BLOCK_FRAMES = 1024
 
 
+def project_plainly(recording: Recording, basis: PostureBasis) -> FloatArray:
+    """Unwrap angles along the body, take out their mean, and project."""
+    angles = np.unwrap(recording.values.astype(float), axis=1)
+    projected: FloatArray = (angles - angles.mean(axis=1, keepdims=True)) @ basis.vectors
+    return projected
+
+
+def stack_frames(values: FloatArray, n_delays: int) -> FloatArray:
+    """Copy every window of frames into a row of its own."""
+    windows = np.lib.stride_tricks.sliding_window_view(values, n_delays, axis=0)
+    return np.ascontiguousarray(windows.transpose(0, 2, 1)).reshape(len(windows), -1)
+
+
+def full_partition(points: FloatArray, n_states: int) -> float:
+    """Cluster with scikit-learn's Lloyd iterations, and give the inertia per point."""
+    return float(KMeans(n_states, n_init=1, random_state=0).fit(points).inertia_ / len(points))
+
+
+def deeptime_partition(points: FloatArray, n_states: int) -> float:
+    """Cluster with deeptime, at most 50 iterations, and give the inertia per point."""
+    from deeptime.clustering import KMeans as DeeptimeKMeans
+
+    found = DeeptimeKMeans(n_states, max_iter=50, n_jobs=2, fixed_seed=1).fit(points).fetch_model()
+    labels = found.transform(points)
+    return float(np.square(points - found.cluster_centers[labels]).sum(axis=1).mean(dtype=float))
+
+
+def pieces_of(symbols: Symbols, lag_frames: int) -> list[IntArray]:
+    """Cut labels at gaps, which deeptime does not know."""
+    return [symbols.labels[first:stop] for first, stop, _ in symbols.segments if stop - first > lag_frames]
+
+
+def count_by_deeptime(pieces: list[IntArray], lag_frames: int, n_states: int) -> FloatArray:
+    """Count lagged pairs with deeptime."""
+    from deeptime.markov import TransitionCountEstimator
+
+    estimator = TransitionCountEstimator(lag_frames, "sliding", n_states=n_states, sparse=True)
+    return estimator.fit(pieces).fetch_model().count_matrix
+
+
+def spectrum_by_deeptime(counts: FloatArray, n_modes: int) -> FloatArray:
+    """Estimate a chain and its leading eigenvalues with deeptime."""
+    from deeptime.markov import TransitionCountModel
+    from deeptime.markov.msm import MaximumLikelihoodMSM
+
+    largest = TransitionCountModel(sparse.csr_matrix(counts)).submodel_largest()  # it knows no sparse arrays
+    model = MaximumLikelihoodMSM(reversible=False, sparse=True).fit(largest).fetch_model()
+    return np.asarray(model.eigenvalues(n_modes + 1))
+
+
+def spectrum_by_scipy(chain: MarkovChain, n_modes: int) -> FloatArray:
+    """Find all eigenvectors of the full matrix, and give the leading eigenvalues."""
+    found = linalg.eig(chain.transition.toarray())[0]
+    return found[np.argsort(-np.abs(found))][: n_modes + 1]
+
+
+def correlate_plainly(series: Series, n_frames: int) -> FloatArray:
+    """Correlate every mode of one run with itself, by scipy, over lags up to `n_frames`."""
+    centred = series.values.astype(float) - series.values.mean(axis=0, dtype=float)
+    n_pairs = len(centred) - np.arange(n_frames + 1)
+    sums = [signal.correlate(mode, mode, method="fft")[len(mode) - 1 :][: n_frames + 1] for mode in centred.T]
+    return np.array([one / n_pairs / (one[0] / len(centred)) for one in sums])
+
+
+def displace_plainly(path: AnimalPath, frames: IntArray) -> FloatArray:
+    """Average squared displacements of one run, one subtraction per lag."""
+    place = path.centroid
+    return np.array([np.square(place[k:] - place[:-k]).sum(axis=1).mean() for k in frames])
+
+
+def count_events_plainly(amplitudes: Series, rule: EventRule) -> list[int]:
+    """Count reversals and turns of one gap-free run, with scipy's spline and its labels of connected frames."""
+    a1, a2, a3 = amplitudes.values[:, :3].T.astype(float)
+    angle = -np.unwrap(np.arctan2(a2, a1)) / (2 * np.pi)
+    omega = CubicSpline(np.arange(len(angle)) / amplitudes.sampling.rate, angle).derivative()(
+        np.arange(len(angle)) / amplitudes.sampling.rate
+    )
+    least = int(np.ceil(rule.min_duration * amplitudes.sampling.rate))
+    reverses = (omega < rule.reversal_velocity) & (np.abs(a3) < rule.straight)
+    counted = []
+    for flag in (reverses, a3 > rule.turn, a3 < -rule.turn):
+        labels, _ = ndimage.label(flag)
+        counted.append(int((np.bincount(labels)[1:] >= least).sum()))
+    return counted
+
+
 def published_partition(points: FloatArray, n_states: int) -> float:
     """Cluster at the published settings, label, and give the inertia per point."""
-    theirs = MiniBatchKMeans(n_states, batch_size=5000, n_init=3, random_state=0).fit(points)
+    theirs = MiniBatchKMeans(n_states, batch_size=5 * n_states, n_init=3, random_state=0).fit(points)
     labels = theirs.predict(points)
     return float(np.square(points - theirs.cluster_centers_[labels]).sum(axis=1).mean(dtype=float))
 

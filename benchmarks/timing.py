@@ -1,22 +1,33 @@
-"""Clocks and the table of the benchmarks."""
+"""Clocks, and the two tables of the benchmarks."""
 
 import os
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-HEADER = "| stage | size | seconds | CPU s | peak GB | peer | load | note |\n|---|---|---|---|---|---|---|---|"
+from ethomarkov.workflow.bench import growth_exponent
+from ethomarkov.workflow.engine import peak_memory
+
+HEADER = (
+    "| stage | size | seconds | CPU s | peak GB | ratio to the peer | load | note |\n|---|---|--:|--:|--:|---|--:|---|"
+)
+GROWTH_HEADER = "| stage | grows with | sizes | CPU s | exponent |\n|---|---|---|---|--:|"
+ROW, GROWTH = "row\t", "growth\t"
+"""Before a line that a stage prints: which table it belongs to."""
+REPEATED_SECONDS, MOST_REPEATS = 0.5, 100
+"""Short tasks are repeated for about this long, at most so often, and the median is told."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds on the clock and of all processors, and what the function gave."""
+    """Seconds on the clock and of all processors, peak memory of the process up to then, and what the task gave."""
 
     seconds: float
     cpu: float
+    peak: float
     answer: Any = None
 
     def times(self, factor: float) -> "Timing":
@@ -24,18 +35,23 @@ class Timing:
         return replace(self, seconds=self.seconds * factor, cpu=self.cpu * factor)
 
 
-def timed(function: Callable[[], object], repeats: int = 1) -> Timing:
-    """Call a function and take the median of its times; processes that it started and awaited count as its own."""
-    runs = [_once(function) for _ in range(repeats)]
+def timed(task: Callable[[], object]) -> Timing:
+    """Do a task and take the median of its times; processes that it started and awaited count as its own."""
+    runs = [_once(task)]
+    n_more = min(MOST_REPEATS, int(REPEATED_SECONDS / max(runs[0].seconds, 1e-9)))
+    runs += [_once(task) for _ in range(n_more)]
     return Timing(
-        statistics.median(run.seconds for run in runs), statistics.median(run.cpu for run in runs), runs[-1].answer
+        seconds=statistics.median(run.seconds for run in runs),
+        cpu=statistics.median(run.cpu for run in runs),
+        peak=peak_memory(),
+        answer=runs[-1].answer,
     )
 
 
-def _once(function: Callable[[], object]) -> Timing:
+def _once(task: Callable[[], object]) -> Timing:
     cpu, start = _cpu_seconds(), time.perf_counter()
-    answer = function()
-    return Timing(time.perf_counter() - start, _cpu_seconds() - cpu, answer)
+    answer = task()
+    return Timing(time.perf_counter() - start, _cpu_seconds() - cpu, 0.0, answer)
 
 
 def _cpu_seconds() -> float:
@@ -43,15 +59,29 @@ def _cpu_seconds() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
+def grown(stage: str, unit: str, sizes: Sequence[int], task: Callable[[int], Callable[[], object]]) -> Timing:
+    """Time a task at several sizes, ascending; print how its CPU time grows, and give the last.
+
+    `task` prepares what is to be timed. It is done once before at the smallest size, which compiles kernels.
+    """
+    task(sizes[0])()
+    timings = [timed(task(size)) for size in sizes]
+    cpu = [timing.cpu for timing in timings]
+    told = ", ".join(f"{size:,}" for size in sizes), ", ".join(f"{seconds:.3g}" for seconds in cpu)
+    cells = (stage, unit, *told, f"{growth_exponent(sizes, cpu):.2f}")
+    print(f"{GROWTH}| {' | '.join(cells)} |", flush=True)
+    return timings[-1]
+
+
 def row(stage: str, size: str, found: Timing, peer: str = "", theirs: Timing | None = None, note: str = "") -> None:
-    """Print a row of the table, with the load of the last minute and the peak memory of the process up to now."""
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    """Print a row of the table, with the load of the last minute."""
     beside = "" if theirs is None else _beside(found, peer, theirs)
-    load = os.getloadavg()[0]
-    cells = (stage, size, f"{found.seconds:.3g}", f"{found.cpu:.3g}", f"{memory:.2f}", beside, f"{load:.1f}", note)
-    print(f"| {' | '.join(cells)} |", flush=True)
+    numbers = (f"{found.seconds:.3g}", f"{found.cpu:.3g}", f"{found.peak:.2f}")
+    cells = (stage, size, *numbers, beside, f"{os.getloadavg()[0]:.1f}", note)
+    print(f"{ROW}| {' | '.join(cells)} |", flush=True)
 
 
 def _beside(found: Timing, peer: str, theirs: Timing) -> str:
     clock, cpu = theirs.seconds / found.seconds, theirs.cpu / found.cpu
-    return f"{clock:.3g} x faster than {peer} ({theirs.seconds:.3g} s); by CPU {cpu:.3g} x"
+    word = "faster" if clock >= 1 else "as fast"
+    return f"{clock:.3g} x {word} {'than' if clock >= 1 else 'as'} {peer} ({theirs.seconds:.3g} s); by CPU {cpu:.3g} x"

@@ -420,6 +420,26 @@ def test_other_animals_have_other_bodies(open_page, study, tmp_path, kind):
     assert page.locator("#clock").inner_text() == "a <i>mouse</i>, 6.25 s"
 
 
+def test_drawings_are_rehearsed_in_idle_time_unseen(browser, page_file):
+    """Two drawings are needed to show the page; the others are there to be compiled, and change nothing."""
+    context = browser.new_context(viewport=LAPTOP, reduced_motion="reduce")
+    page = context.new_page()
+    page.add_init_script(
+        """window.drawn = {};
+        const put = CanvasRenderingContext2D.prototype.putImageData;
+        CanvasRenderingContext2D.prototype.putImageData = function (...given) {
+          drawn[this.canvas.id] = (drawn[this.canvas.id] ?? 0) + 1;
+          put.apply(this, given);
+        };"""
+    )
+    page.goto(page_file.as_uri())
+    await_truth(page, "window.explorer !== undefined")
+    early = [page.evaluate(PICTURE, view) for view in VIEWS]
+    await_truth(page, "['map', 'time', 'path'].every(id => drawn[id] >= 7)")
+    assert [page.evaluate(PICTURE, view) for view in VIEWS] == early
+    context.close()
+
+
 def test_a_laptop_needs_no_scrolling(page):
     assert page.evaluate("document.documentElement.scrollHeight") <= LAPTOP["height"]
 

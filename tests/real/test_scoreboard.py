@@ -2,7 +2,8 @@
 
 import pytest
 
-from ethomarkov.workflow.reproduce import Holdings, find_holdings, reproduce_paper
+from ethomarkov.workflow.holdings import Holdings, find_holdings
+from ethomarkov.workflow.reproduce import reproduce_paper
 from ethomarkov.workflow.scoreboard import GAINS, N_WORMS
 
 pytestmark = pytest.mark.real

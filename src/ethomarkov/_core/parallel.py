@@ -1,7 +1,9 @@
-"""Independent tasks, one after the other or on several cores."""
+"""Independent tasks: one after the other, on several cores, or wherever else they are sent; finished ones are kept."""
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeVar
 
 from ethomarkov._core.types import Progress
 
@@ -9,12 +11,48 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 
-def _alone(function: Callable[[Task], Answer], task: Task) -> Answer:
-    """Run one of several tasks with one thread of linear algebra, so that they do not fight for cores."""
-    from threadpoolctl import threadpool_limits
+class Workers(Protocol):
+    """Computers that tasks can be sent to."""
 
-    with threadpool_limits(1, user_api="blas"):
-        return function(task)
+    def run(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Apply a function to every task and give the answers in order, as they come."""
+        ...
+
+
+class Notebook(Protocol):
+    """Where answers are kept, so that work that was interrupted goes on where it stopped."""
+
+    def recall(self, n_tasks: int) -> Mapping[int, Any]:
+        """Open the page of the next batch of tasks and give the answers that are known, by index."""
+        ...
+
+    def note(self, index: int, answer: object) -> Any:  # noqa: ANN401
+        """Keep an answer of this batch, and give it as it will be recalled."""
+        ...
+
+
+_workers: ContextVar[Workers | None] = ContextVar("workers", default=None)
+_notebook: ContextVar[Notebook | None] = ContextVar("notebook", default=None)
+
+
+@contextlib.contextmanager
+def sent_to(workers: Workers | None) -> Iterator[None]:
+    """Send the tasks of everything inside to other computers; None keeps them here."""
+    token = _workers.set(workers)
+    try:
+        yield
+    finally:
+        _workers.reset(token)
+
+
+@contextlib.contextmanager
+def noted_in(notebook: Notebook | None) -> Iterator[None]:
+    """Keep the answers of all tasks inside; None keeps nothing."""
+    token = _notebook.set(notebook)
+    try:
+        yield
+    finally:
+        _notebook.reset(token)
 
 
 def map_tasks(
@@ -27,26 +65,48 @@ def map_tasks(
 ) -> list[Answer]:
     """Apply a function to every task and return the answers in order.
 
-    With ``threads=1`` everything runs here. Otherwise joblib runs it, on its own threads or on whatever backend
-    is active (``joblib.parallel_config``). Tasks carry their own seed, so that the answers do not depend on where
-    they run.
+    Inside `sent_to`, other computers do the work. Otherwise it is done here, on joblib's threads if there is more than
+    one. Inside `noted_in`, answers are kept and those known from before are not computed again. Tasks carry their own
+    seed, so that the answers do not depend on where they run. Tasks within tasks run where they are.
 
     Examples
     --------
     >>> map_tasks(abs, [-1, 2])
     [1, 2]
     """
-    todo = list(tasks)
-    if threads == 1:
-        answers = map(function, todo)
-    else:
-        import joblib
-
-        parallel = joblib.Parallel(n_jobs=threads, prefer="threads", return_as="generator")
-        answers = parallel(joblib.delayed(_alone)(function, task) for task in todo)
-    done: list[Answer] = []
-    for answer in answers:
-        done.append(answer)
+    todo, notebook = list(tasks), _notebook.get()
+    known = dict(notebook.recall(len(todo))) if notebook is not None else {}
+    missing = [k for k in range(len(todo)) if k not in known]
+    n_known = len(known)
+    answers = _run(function, [todo[k] for k in missing], threads)
+    for done, (k, answer) in enumerate(zip(missing, answers, strict=True), n_known + 1):
+        known[k] = answer if notebook is None else notebook.note(k, answer)
         if progress is not None:
-            progress(what, len(done), len(todo))
-    return done
+            progress(what, done, len(todo))
+    return [known[k] for k in range(len(todo))]
+
+
+def _run(function: Callable[[Task], Answer], tasks: Sequence[Task], threads: int) -> Iterator[Answer]:
+    workers = _workers.get()
+    if workers is not None:
+        return workers.run(function, tasks)
+    if threads == 1:
+        return (_alone_here(function, task) for task in tasks)
+    import joblib
+
+    parallel = joblib.Parallel(n_jobs=threads, prefer="threads", return_as="generator")
+    return iter(parallel(joblib.delayed(run_alone)(function, task) for task in tasks))
+
+
+def _alone_here(function: Callable[[Task], Answer], task: Task) -> Answer:
+    """Run a task in this thread; its own tasks are its own business."""
+    with noted_in(None):
+        return function(task)
+
+
+def run_alone(function: Callable[[Task], Answer], task: Task) -> Answer:
+    """Run one of several tasks with one thread of linear algebra, so that they do not fight for cores."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        return function(task)

@@ -156,6 +156,16 @@ class Segments:
             individuals=self.individuals,
         )
 
+    def cut(self, individual: int) -> "Segments":
+        """Keep the rows and runs of one individual only, counted from its first row."""
+        first, stop = self.offsets[individual : individual + 2]
+        own = self.bounds[self.bounds[:, 2] == individual]
+        return Segments(
+            bounds=own - np.array([first, first, individual]),
+            offsets=np.array([0, stop - first]),
+            individuals=(self.individuals[individual],),
+        )
+
     def _first_rows(self, reach: int) -> IntArray:
         """Rows whose `reach`-th successor lies in the same run."""
         counts = np.maximum(self.lengths - reach, 0)

@@ -1,5 +1,6 @@
 """The float time series that every stage takes and gives."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,8 +8,10 @@ import numpy as np
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
-from ethomarkov._core.types import BoolArray, FloatArray
+from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
+
+BLOCK_ROWS = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +21,7 @@ class Series:
     Parameters
     ----------
     values
-        Float32, one row per frame; rows outside `segments` are NaN.
+        Float32, one row per frame; rows outside `segments` mean nothing: NaN, or numbers that belong to no animal.
     segments
         The gap-free runs of rows.
     sampling
@@ -69,4 +72,11 @@ class Series:
     def of(self, individual: int) -> "Series":
         """Cut out one individual."""
         first, stop = self.segments.offsets[individual : individual + 2]
-        return Series.from_rows(self.values[first:stop], self.sampling, None, (self.segments.individuals[individual],))
+        return Series(values=self.values[first:stop], segments=self.segments.cut(individual), sampling=self.sampling)
+
+    def blocks(self, n_rows: int = BLOCK_ROWS) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Give the rows of the runs piece by piece, with their index: sequences need not be in memory all at once."""
+        rows = np.flatnonzero(self.segments.valid)
+        for first in range(0, rows.size, n_rows):
+            block = rows[first : first + n_rows]
+            yield block, self.values[block]

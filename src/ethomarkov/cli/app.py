@@ -14,6 +14,7 @@ COMMANDS = {
     "reproduce": "Reproduce the paper from its data, or from synthetic worms, and score every published figure.",
     "data": "Fetch the paper's data, or say how to get it.",
     "run": "Run a study on your recordings.",
+    "stream": "Run a study on more recordings than fit into memory, a few at a time.",
     "scan": "Find the sequence length and the number of microstates that suit your recordings.",
     "timescales": "Measure the relaxation times of a study against the lag and above a noise floor.",
     "states": "Divide the behaviour of a study into a tree of states; name and time them.",
@@ -30,6 +31,7 @@ COMMANDS = {
     "summary": "Print the key figures of a study.",
     "inspect": "Say what is in recording files, and draw it.",
     "convert": "Write recordings in another format.",
+    "bench": "Time the stages of a study on this machine, and say what larger studies would need.",
 }
 
 app = App(

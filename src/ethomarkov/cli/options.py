@@ -34,17 +34,29 @@ class ReadingOptions:
 class RunningOptions:
     """How the work is done."""
 
-    seed: int = 0
-    """Of all random choices; the same seed gives the same result."""
+    seed: int | None = None
+    """Of all random choices, 0 by default; the same seed gives the same result."""
     threads: int | None = None
     """Cores to use; all of them by default."""
+    cluster: str = ""
+    """Where tasks run: local, slurm, or tcp://host:port of a Dask scheduler; here by default."""
     quiet: Annotated[bool, Parameter(negative=())] = False
     """Print nothing but errors."""
 
     def __post_init__(self) -> None:
-        require_at_least(self.seed, 0, "--seed")
+        if self.seed is not None:
+            require_at_least(self.seed, 0, "--seed")
         if self.threads is not None:
             require_at_least(self.threads, 1, "--threads")
+        if self.cluster:
+            from ethomarkov.workflow.cluster import check_place
+
+            check_place(self.cluster)
+
+    @property
+    def chosen_seed(self) -> int:
+        """The seed that was asked for, or 0."""
+        return self.seed or 0
 
 
 def require_at_least(value: float, least: float, option: str) -> None:

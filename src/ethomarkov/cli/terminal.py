@@ -7,7 +7,15 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from ethomarkov._core.types import Progress as Report
@@ -23,8 +31,9 @@ def progress_bar(console: Console, *, quiet: bool) -> Iterator[Report | None]:
     if quiet:
         yield None
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description:<18}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
+    columns = (SpinnerColumn(), TextColumn("{task.description:<18}"), BarColumn(), TaskProgressColumn())
+    times = (TimeElapsedColumn(), TextColumn("remaining"), TimeRemainingColumn())
+    with Progress(*columns, *times, console=console, transient=True) as bars:
         task = bars.add_task("reading", total=None)
 
         def report(what: str, done: int, total: int) -> None:

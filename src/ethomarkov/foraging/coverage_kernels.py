@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ethomarkov.locomotion.resistive_kernels import cos, form_angles, sin
+from ethomarkov.locomotion.resistive_kernels import TURNS, direction, form_angles
 
 TINY = 1e-12
 
@@ -26,9 +26,9 @@ def _place_body(theta, heading, segment, x, y):  # type: ignore[no-untyped-def] 
     """Write the ends of all segments, head first, with the centroid of the body at the origin."""
     n = theta.size
     for k in range(n):
-        angle = theta[k] + heading
-        x[k + 1] = segment * cos(angle)
-        y[k + 1] = segment * sin(angle)
+        cos, sin = direction((theta[k] + heading) * TURNS)
+        x[k + 1] = segment * cos
+        y[k + 1] = segment * sin
     x[0] = y[0] = middle_x = middle_y = 0.0
     for k in range(n):
         middle_x += x[k] + 0.5 * x[k + 1]

@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import contextlib
+import os
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -20,7 +21,9 @@ def atomic_path(target: Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
+        _settle(temporary)
         temporary.replace(target)
+        _settle(target.parent)
     except OutputError:
         raise
     except OSError as error:
@@ -31,6 +34,16 @@ def atomic_path(target: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _settle(path: Path) -> None:
+    """Wait until a file, or the names in a directory, are on the disk, so that not even a power cut undoes them."""
+    with contextlib.suppress(OSError):  # some file systems cannot tell
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def check_writable(directory: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import h5netcdf
 import numpy as np
 import xarray as xr
 from scipy import sparse
@@ -21,19 +22,27 @@ TYPE_KEY = "result_type"
 COMPRESSION = {"zlib": True, "complevel": 3}
 
 
-def save_results(path: Path, results: Mapping[str, object], attrs: Mapping[str, Any]) -> None:
-    """Write results into one file, a group each.
+def save_results(
+    path: Path,
+    results: Mapping[str, object],
+    attrs: Mapping[str, Any],
+    group_attrs: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Write results into one file, a group each. Equal results make equal bytes.
 
     Parameters
     ----------
     path
         Of the netCDF file; it appears when it is complete.
     results
-        From the name of the group to a frozen dataclass.
+        From the name of the group, "outer/inner" for a group in a group, to a frozen dataclass.
     attrs
         Of the file as a whole: settings, versions, seeds.
+    group_attrs
+        Of outer groups, by name.
     """
     nodes: dict[str, xr.Dataset] = {"/": xr.Dataset(attrs=dict(attrs))}
+    nodes |= {f"/{name}": xr.Dataset(attrs=dict(values)) for name, values in (group_attrs or {}).items()}
     for name, result in results.items():
         _add_result(nodes, f"/{name}", result)
     encoding = {
@@ -63,7 +72,8 @@ def load_results(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
         From the name of the group to its class.
     """
     with xr.open_datatree(path, engine="h5netcdf") as tree:
-        return {name: _build(tree.children[name].load(), kind) for name, kind in kinds.items() if name in tree.children}
+        found = {name: _group(tree, name) for name in kinds}
+        return {name: _build(group.load(), kinds[name]) for name, group in found.items() if group is not None}
 
 
 def load_result(path: Path, name: str, kind: type[Result]) -> Result:
@@ -79,18 +89,33 @@ def load_result(path: Path, name: str, kind: type[Result]) -> Result:
         Its class.
     """
     with xr.open_datatree(path, engine="h5netcdf") as tree:
-        if name not in tree.children:
+        group = _group(tree, name)
+        if group is None:
             raise InputFormatError(f"{path}: holds no {name!r}; found {', '.join(tree.children) or 'nothing'}.")
         try:
-            return typing.cast("Result", _build(tree.children[name].load(), kind))
+            return typing.cast("Result", _build(group.load(), kind))
         except InputFormatError as error:
             raise InputFormatError(f"{path}: {error}") from error
 
 
 def load_attrs(path: Path) -> dict[str, Any]:
     """Read the attributes of a results file as a whole."""
-    with xr.open_datatree(path, engine="h5netcdf") as tree:
-        return {str(key): _plain(value) for key, value in tree.attrs.items()}
+    return load_group_attrs(path)[""]
+
+
+def load_group_attrs(path: Path) -> dict[str, dict[str, Any]]:
+    """Read the attributes of the outer groups of a results file, by name; those of the whole file have no name."""
+    with h5netcdf.File(path, "r") as file:
+        groups = {"": file, **{str(name): group for name, group in file.groups.items()}}
+        return {name: {str(key): _plain(value) for key, value in group.attrs.items()} for name, group in groups.items()}
+
+
+def _group(tree: xr.DataTree, name: str) -> xr.DataTree | None:
+    for part in name.split("/"):
+        if part not in tree.children:
+            return None
+        tree = tree.children[part]
+    return tree
 
 
 def _add_result(nodes: dict[str, xr.Dataset], where: str, result: object) -> None:

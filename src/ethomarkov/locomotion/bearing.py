@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy import fft
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
@@ -113,8 +114,10 @@ def bearing(path: Path, interval: float | None = None) -> FloatArray:
     bearing
         One value per frame; NaN at gaps, and where the animal did not move at all.
     """
-    first, last = path.segments.pairs(_interval_frames(path, interval))
-    return _per_row(path, first, _angle(path.centroid[last] - path.centroid[first]))
+    values = np.full(len(path.centroid), np.nan)
+    for rows, steps in path.steps(_interval_frames(path, interval)):
+        values[rows] = _angle(steps)
+    return values
 
 
 def turning_rate(path: Path, interval: float | None = None) -> FloatArray:
@@ -219,10 +222,10 @@ def loop_times(path: Path, interval: float = 1.0) -> tuple[FloatArray, IntArray]
     individual
         To whom it belongs.
     """
-    angle, segments = _held_bearing(path, interval)
+    steps, segments = _held_steps(path, interval)
     times, owners = [], []
     for start, stop, owner in segments:
-        loops = _turns_around(np.unwrap(angle[start:stop]))
+        loops = _turns_around(np.unwrap(_angle(steps[start:stop])))
         times += loops
         owners += [owner] * len(loops)
     return np.array(times, dtype=float) / path.sampling.rate, np.array(owners, dtype=np.int64)
@@ -280,11 +283,9 @@ def bearing_spectrum(
     SI, Fig. S10(b). The mean of every segment is removed. Gaps end a stretch, and stretches shorter than a segment are
     left out. An animal that rests keeps its direction.
     """
-    from scipy.signal import welch
-
     if component not in ("both", "cosine"):
         raise InputFormatError(f"component={component!r} is not known. Use 'both' or 'cosine'.")
-    angle, segments = _held_bearing(path, interval)
+    steps, segments = _held_steps(path, interval)
     length = path.sampling.frames(segment, "segment")
     if segments.longest() < length:
         raise SamplingError(
@@ -295,10 +296,11 @@ def bearing_spectrum(
     total = np.zeros((segments.n_individuals, length // 2 + 1))
     for (start, stop, owner), weight in zip(segments, n_segments, strict=True):
         if weight:
-            parts = (np.cos, np.sin) if component == "both" else (np.cos,)
-            signal = np.stack([part(angle[start:stop]) for part in parts])
-            _, density = welch(signal, path.sampling.rate, "hann", length, length // 2, detrend="constant")
-            total[owner] += weight * density.mean(axis=0)
+            x, y = steps[start:stop].T
+            size = np.hypot(x, y)
+            parts = (x / size, y / size) if component == "both" else (x / size,)
+            density = np.mean([_welch_power(part, length) for part in parts], axis=0)
+            total[owner] += weight * density / path.sampling.rate
     weights = np.bincount(segments.bounds[:, 2], n_segments, segments.n_individuals).astype(np.int64)
     return BearingSpectrum(
         frequency=np.fft.rfftfreq(length, path.sampling.interval),
@@ -306,6 +308,16 @@ def bearing_spectrum(
         n_segments=weights,
         individuals=segments.individuals,
     )
+
+
+def _welch_power(signal: FloatArray, length: int) -> FloatArray:
+    """Average the one-sided power of half-overlapping Hann-windowed segments, per unit of the sampling rate."""
+    segments = np.lib.stride_tricks.sliding_window_view(signal, length)[:: length - length // 2]
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
+    spectrum = fft.rfft((segments - segments.mean(axis=1, keepdims=True)) * window)
+    power: FloatArray = (np.square(spectrum.real) + np.square(spectrum.imag)).mean(axis=0) / np.square(window).sum()
+    power[1 : (length + 1) // 2] *= 2  # zero and the highest frequency of even lengths have no mirror image
+    return power
 
 
 def _welch_segments(segments: Segments, length: int) -> IntArray:
@@ -331,14 +343,18 @@ def _angle(steps: FloatArray) -> FloatArray:
     return np.where((x != 0) | (y != 0), np.arctan2(y, x), np.nan)
 
 
-def _held_bearing(path: Path, interval: float | None) -> tuple[FloatArray, Segments]:
-    """Directions of travel that last through rests, and the runs in which they are known."""
-    angle = bearing(path, interval)
-    for start, stop, _ in path.segments.trim(0, _interval_frames(path, interval)):
-        moving = np.isfinite(angle[start:stop])
-        latest = np.maximum.accumulate(np.where(moving, np.arange(stop - start), -1))
-        angle[start:stop] = np.where(latest >= 0, angle[start:stop][latest], np.nan)
-    return angle, path.segments.keep(np.isfinite(angle))
+def _held_steps(path: Path, interval: float | None) -> tuple[FloatArray, Segments]:
+    """Displacements that last through rests, and the runs in which they are known."""
+    lag = _interval_frames(path, interval)
+    held = np.full(path.centroid.shape, np.nan)
+    bounds = path.segments.trim(0, lag).bounds.copy()
+    for run, (rows, steps) in enumerate(path.steps(lag)):
+        moving = (steps[:, 0] != 0) | (steps[:, 1] != 0)
+        latest = np.maximum.accumulate(np.where(moving, np.arange(moving.size), -1))
+        held[rows] = steps if moving.all() else steps[latest]
+        bounds[run, 0] += np.count_nonzero(latest < 0)
+    known = bounds[bounds[:, 1] > bounds[:, 0]]
+    return held, Segments(bounds=known, offsets=path.segments.offsets, individuals=path.segments.individuals)
 
 
 def _per_row(path: Path, rows: IntArray, found: FloatArray) -> FloatArray:

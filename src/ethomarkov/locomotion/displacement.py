@@ -229,16 +229,20 @@ def squared_displacements(points: FloatArray, lag_frames: IntArray) -> tuple[Flo
     Notes
     -----
     With m one at known points and zero elsewhere, and x zero where unknown, Σ m m' |x' − x|² = Σ m |x'|² + Σ |x|² m' −
-    2 Σ x·x'. Three correlations by fast Fourier transform give all lags at once. The points are centred first, and
-    lags at which the three terms nearly cancel are summed directly.
+    2 Σ x·x'. Correlations by fast Fourier transform give all lags at once; without gaps the first two terms are
+    cumulative sums. The points are centred first, and lags at which the terms nearly cancel are summed directly.
     """
     lags = np.asarray(lag_frames, dtype=np.int64)
     total, n_pairs = np.zeros(lags.size), np.zeros(lags.size, dtype=np.int64)
-    known: BoolArray = np.asarray(np.isfinite(points).all(axis=1))
+    known: BoolArray = np.isfinite(points[:, 0]) & np.isfinite(points[:, 1])
     fits = lags < len(points)
     if not fits.any() or not known.any():
         return total, n_pairs
-    centred = np.where(known[:, None], points - points[known].mean(axis=0), 0.0).T.copy()
+    whole = bool(known.all())
+    rows = np.ascontiguousarray(points.T)
+    centred = rows - (rows if whole else rows[:, known]).mean(axis=1, keepdims=True)
+    if not whole:
+        centred[:, ~known] = 0.0
     direct = fits.copy()
     if fits.sum() > FEW_LAGS:
         total[fits], n_pairs[fits] = _sum_by_transform(centred, known, lags[fits])
@@ -318,6 +322,11 @@ def _whole_frames(path: Path, lags: FloatArray) -> IntArray:
 def _sum_by_transform(centred: FloatArray, known: BoolArray, lags: IntArray) -> tuple[FloatArray, IntArray]:
     # the zeros behind the data need only be as long as the longest lag
     size = fft.next_fast_len(known.size + int(lags[-1]), real=True)
+    if known.all():
+        x, y = fft.rfft(centred, size)
+        products = fft.irfft(x.real**2 + x.imag**2 + y.real**2 + y.imag**2, size)[lags]
+        upto = np.cumsum(np.square(centred).sum(axis=0))
+        return upto[-1] - upto[lags - 1] + upto[-1 - lags] - 2 * products, known.size - lags
     mask, square, x, y = fft.rfft(np.stack([known.astype(float), np.square(centred).sum(axis=0), *centred]), size)
     mixed = 2 * (mask.conj() * square).real - 2 * (np.square(np.abs(x)) + np.square(np.abs(y)))
     total, n_pairs = fft.irfft(np.stack([mixed, np.square(np.abs(mask))]), size)[:, lags]
@@ -326,8 +335,10 @@ def _sum_by_transform(centred: FloatArray, known: BoolArray, lags: IntArray) -> 
 
 def _sum_directly(centred: FloatArray, known: BoolArray, lag: int) -> tuple[float, int]:
     both = known[lag:] & known[:-lag]
-    step = (centred[:, lag:] - centred[:, :-lag]) * both
-    return float(np.square(step).sum()), int(both.sum())
+    step = centred[:, lag:] - centred[:, :-lag]
+    if not both.all():
+        step *= both
+    return float(np.einsum("ij,ij->", step, step)), int(both.sum())
 
 
 def _fit_lines(x: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:

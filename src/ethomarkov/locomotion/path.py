@@ -1,5 +1,6 @@
 """Paths of animals, measured or computed."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,16 +54,10 @@ class Path:
     def of(self, individual: int) -> "Path":
         """Cut out one individual."""
         first, stop = self.segments.offsets[individual : individual + 2]
-        mine = self.segments.bounds[self.segments.bounds[:, 2] == individual]
-        segments = Segments(
-            bounds=(mine - np.array([first, first, individual])),
-            offsets=np.array([0, stop - first]),
-            individuals=(self.segments.individuals[individual],),
-        )
         return Path(
             centroid=self.centroid[first:stop],
             heading=self.heading[first:stop],
-            segments=segments,
+            segments=self.segments.cut(individual),
             sampling=self.sampling,
             length_unit=self.length_unit,
         )
@@ -70,7 +65,14 @@ class Path:
     def speed(self, window: float = 1.0) -> FloatArray:
         """Measure the distance covered in about `window` seconds, per second, at the first frame of each window."""
         lag = max(1, round(window * self.sampling.rate))
-        first, last = self.segments.pairs(lag)
         speed = np.full(len(self.centroid), np.nan)
-        speed[first] = np.linalg.norm(self.centroid[last] - self.centroid[first], axis=1) / self.sampling.seconds(lag)
+        for rows, steps in self.steps(lag):
+            x, y = steps.T
+            speed[rows] = np.sqrt(x * x + y * y) / self.sampling.seconds(lag)
         return speed
+
+    def steps(self, lag_frames: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Give the displacements over `lag_frames`, run after run, and the rows at which they begin."""
+        for start, stop, _ in self.segments.trim(0, lag_frames):
+            last = self.centroid[start + lag_frames : stop + lag_frames]
+            yield slice(start, stop), last - self.centroid[start:stop]

@@ -13,6 +13,7 @@ from ethomarkov.posture import PostureBasis
 
 Scheme = Literal["midpoint", "paper"]
 SCHEMES = ("midpoint", "paper")
+BLOCK_FRAMES = 2048  # whose sums stay in the processor's memory; a multiple of the kernel's lanes
 
 
 def propel(  # noqa: PLR0913 (the one entry point of this module keeps its options flat)
@@ -54,7 +55,7 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
     by the orientation of the frame before, and adds up the steps by Euler's rule. It also negates the angles first,
     which only mirrors the path; here the angles are taken as they are, in both schemes.
     """
-    from ethomarkov.locomotion.resistive_kernels import integrate
+    from ethomarkov.locomotion.resistive_kernels import add_steps
 
     _check_choice(drag_ratio, scheme)
     lengths = individual_lengths(body_length, angles.segments.n_individuals)
@@ -64,10 +65,12 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
 
     def propel_run(run: tuple[int, int, int]) -> None:
         start, stop, individual = run
-        place = centroid[start:stop]
-        sums = balance_sums(angles.values[start:stop], body, scheme)
-        integrate(sums, float(drag_ratio), lead_of(scheme), place, heading[start:stop])
-        place *= lengths[individual]
+        centroid[start] = heading[start] = 0.0
+        for first in range(start, stop - 1, BLOCK_FRAMES):
+            rows = slice(first, min(first + BLOCK_FRAMES + 1, stop))
+            sums = balance_sums(angles.values[rows], body, scheme)
+            add_steps(sums, float(drag_ratio), lead_of(scheme), centroid[rows], heading[rows])
+        centroid[start:stop] *= lengths[individual]
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         list(pool.map(propel_run, angles.segments))

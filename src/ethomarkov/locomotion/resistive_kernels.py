@@ -2,7 +2,10 @@
 
 The balance of drag depends on the drag ratio only through a few sums over the body. They are made once for every
 interval between two frames (`midpoint_sums`, `paper_sums`); a path for any drag ratio follows from them in a small part
-of the time (`integrate`). Angles are formed frame by frame from mode amplitudes and never kept.
+of the time (`integrate`). Angles are formed from mode amplitudes, for a few frames at a time, and never kept.
+
+Many intervals are computed side by side, as many as the processor takes at once, one segment after the other. Sums
+therefore always add up from head to tail, and do not depend on threads or on blocks of whole lanes.
 
 Columns of the sums, as means over a body of unit length: t_x², t_x t_y, t_x c, t_y c, c², |r|², t_x (t·u), t_y (t·u),
 c (t·u), r × u, and the rotation that was taken out of u. Here t is the tangent, r the place relative to the centroid,
@@ -15,51 +18,64 @@ import numpy as np
 from numba import njit
 
 N_SUMS = 11
+LANES = 32  # intervals side by side: several vectors of the processor, few enough for its nearest memory
+TOGETHER = 5  # segments added per look at the running sums; measured: with 10 or 20 this is four times slower
+MODES_TOGETHER = 6  # so that five modes and the mean posture are one group
+N_RUNNING = 19
+TURNS = 0.5 / math.pi  # turns per radian
+SIDE_BY_SIDE = {"contract", "nsz"}  # may fuse a product and a sum; must not change the order of sums
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _nearest_turn(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    return np.floor(x * 0.3183098861837907 + 0.5)
+@njit(cache=True, nogil=True, fastmath=SIDE_BY_SIDE)
+def _twice_sine(f):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """2 sin(π f) within half a turn, |f| ≤ ½, by Chebyshev interpolation."""
+    z = f * f
+    p = 0.0008949924792562212
+    p = p * z - 0.014728017350924862
+    p = p * z + 0.16428959121029563
+    p = p * z - 1.198528868125712
+    p = p * z + 5.100328071829283
+    p = p * z - 10.335425559976276
+    p = p * z + 6.283185307179272
+    return f * p
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _parity(k):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    return 1.0 - 2.0 * (k - 2.0 * np.floor(0.5 * k))
+@njit(cache=True, nogil=True, fastmath=SIDE_BY_SIDE)
+def _cosine(f):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Cosine of π f within half a turn, |f| ≤ ½, by Chebyshev interpolation."""
+    z = f * f
+    p = -0.00010039657354354858
+    p = p * z + 0.0019278510008007288
+    p = p * z - 0.025806524718063883
+    p = p * z + 0.2353305869214637
+    p = p * z - 1.3352627660422343
+    p = p * z + 4.058712126326478
+    p = p * z - 4.934802200543556
+    return p * z + 0.9999999999999977
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=SIDE_BY_SIDE)
+def direction(turns):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Give the cosine and sine of an angle in turns, to 1e-13.
+
+    Unlike a call of the C library, this runs side by side for several angles. Whole turns are taken off, and the
+    polynomials are those of half the angle.
+    """
+    f = turns - np.rint(turns)
+    c = _cosine(f)
+    return 2.0 * (c * c) - 1.0, _twice_sine(f) * c
+
+
+@njit(cache=True, nogil=True)
 def sin(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Approximate the sine to 1e-13."""
-    # Chebyshev interpolation within half a turn of a multiple of π: unlike a call of the C library it runs side by
-    # side for several segments; the error is below 1e-13 for angles of a few radians.
-    k = _nearest_turn(x)
-    r = x - k * 3.141592653589793
-    z = r * r
-    p = 1.541138070049785e-10
-    p = p * z - 2.5030280218635482e-08
-    p = p * z + 2.7556953252773927e-06
-    p = p * z - 0.00019841266687624154
-    p = p * z + 0.008333333320386015
-    p = p * z - 0.1666666666646733
-    p = p * z + 0.9999999999999498
-    return _parity(k) * r * p
+    return direction(x * TURNS)[1]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True)
 def cos(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Approximate the cosine to 1e-13, as `sin` does."""
-    k = _nearest_turn(x)
-    r = x - k * 3.141592653589793
-    z = r * r
-    p = -1.1003318128977158e-11
-    p = p * z + 2.085790289073347e-09
-    p = p * z - 2.755692071680172e-07
-    p = p * z + 2.4801582608772883e-05
-    p = p * z - 0.0013888888858658787
-    p = p * z + 0.04166666666569948
-    p = p * z - 0.4999999999998798
-    p = p * z + 0.9999999999999976
-    return _parity(k) * p
+    """Approximate the cosine to 1e-13."""
+    return direction(x * TURNS)[0]
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -78,82 +94,159 @@ def form_angles(posture, modes, mean, theta):  # type: ignore[no-untyped-def]  #
             theta[k] += amplitude * mode[k]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _turn_segments(before, after, tx, ty, bend):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Tangents at the mid-angle, and how far their tips move: t' − t = 2 sin(δ/2) n at the mid-angle."""
-    for k in range(tx.size):
-        middle = 0.5 * (before[k] + after[k])
-        tx[k] = cos(middle)
-        ty[k] = sin(middle)
-        bend[k] = 2.0 * sin(0.5 * (after[k] - before[k]))
+@njit(cache=True, nogil=True)
+def _pair_frames(postures, first, total, change):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Mean and change over each interval, for angles in turns; lanes beyond the last interval stand still."""
+    last = postures.shape[0] - 1
+    for j in range(LANES):
+        before, after = postures[min(first + j, last)], postures[min(first + j + 1, last)]
+        for m in range(before.size):
+            a, b = np.float64(before[m]), np.float64(after[m])
+            total[m, j] = (0.5 * TURNS) * (b + a)
+            change[m, j] = TURNS * (b - a)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _chain_segments(tx, ty, bend, ell, px, py, ux, uy):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913, PLR0917
-    """Mid-points of the segments and their displacements, with the head held at the origin."""
-    x = y = u = v = 0.0
-    half = 0.5 * ell
-    for k in range(tx.size):
-        step_x, step_y = half * tx[k], half * ty[k]
-        move_x, move_y = -bend[k] * step_y, bend[k] * step_x
-        px[k], py[k] = x + step_x, y + step_y
-        ux[k], uy[k] = u + move_x, v + move_y
-        x, y = x + 2.0 * step_x, y + 2.0 * step_y
-        u, v = u + 2.0 * move_x, v + 2.0 * move_y
+@njit(cache=True, nogil=True, fastmath=SIDE_BY_SIDE)
+def _combine_modes(modes, amplitudes, angles):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Write the sum of modes times amplitudes, for all lanes."""
+    for group in range(modes.shape[0] // MODES_TOGETHER):
+        w, a = modes[MODES_TOGETHER * group :], amplitudes[MODES_TOGETHER * group :]
+        a0, a1, a2, a3, a4, a5 = a[0], a[1], a[2], a[3], a[4], a[5]
+        for k in range(angles.shape[0]):
+            angle = angles[k]
+            w0, w1, w2, w3, w4, w5 = w[0, k], w[1, k], w[2, k], w[3, k], w[4, k], w[5, k]
+            for j in range(LANES):
+                so_far = angle[j] if group > 0 else 0.0
+                more = w0 * a0[j] + w1 * a1[j] + w2 * a2[j] + w3 * a3[j] + w4 * a4[j] + w5 * a5[j]
+                angle[j] = so_far + more
 
 
-@njit(cache=True, nogil=True, fastmath=True)
-def _sum_body(tx, ty, px, py, ux, uy, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913, PLR0917
-    """Sum over the body with the head as origin, then move the origin to the centroid."""
-    n = tx.size
-    txx = txy = txc = tyc = cc = rr = txd = tyd = cd = rxu = mx = my = vx = vy = 0.0
-    for k in range(n):
-        c = px[k] * ty[k] - py[k] * tx[k]
-        d = tx[k] * ux[k] + ty[k] * uy[k]
-        txx += tx[k] * tx[k]
-        txy += tx[k] * ty[k]
-        txc += tx[k] * c
-        tyc += ty[k] * c
-        cc += c * c
-        rr += px[k] * px[k] + py[k] * py[k]
-        txd += tx[k] * d
-        tyd += ty[k] * d
-        cd += c * d
-        rxu += px[k] * uy[k] - py[k] * ux[k]
-        mx += px[k]
-        my += py[k]
-        vx += ux[k]
-        vy += uy[k]
-    mx, my, vx, vy, tyy = mx / n, my / n, vx / n, vy / n, n - txx
-    txd_centred = txd - vx * txx - vy * txy
-    tyd_centred = tyd - vx * txy - vy * tyy
-    out[0] = txx / n
-    out[1] = txy / n
-    out[2] = (txc - mx * txy + my * txx) / n
-    out[3] = (tyc - mx * tyy + my * txy) / n
-    out[4] = (cc - 2.0 * (mx * tyc - my * txc) + mx * mx * tyy - 2.0 * mx * my * txy + my * my * txx) / n
-    out[5] = rr / n - mx * mx - my * my
-    out[6] = txd_centred / n
-    out[7] = tyd_centred / n
-    out[8] = (cd - vx * txc - vy * tyc - mx * tyd_centred + my * txd_centred) / n
-    out[9] = rxu / n - mx * vy + my * vx
+@njit(cache=True, nogil=True)
+def _pad_modes(modes, mean):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Take the mean posture as one more mode, and fill up the last group with zeros."""
+    n_modes = modes.shape[0]
+    padded = np.zeros(((n_modes // MODES_TOGETHER + 1) * MODES_TOGETHER, modes.shape[1]))
+    padded[:n_modes] = modes
+    padded[n_modes] = mean
+    return padded
+
+
+@njit(cache=True, nogil=True)
+def _largest_change(change, reach):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Bound how far any segment turns over an interval, from the changes of amplitudes and the largest of each mode."""
+    largest = 0.0
+    for j in range(LANES):
+        total = 0.0
+        for m in range(reach.size):
+            total += reach[m] * abs(change[m, j])
+        largest = max(largest, total)
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath=SIDE_BY_SIDE)
+def _turn_segments(tx, ty, bend, largest):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Tangents at the mid-angle, and how far their tips move: t' − t = 2 sin(δ/2) n at the mid-angle.
+
+    They are written over the mid-angles, given as `tx`, and the changes of angle, given as `bend`.
+    """
+    for i in range(tx.size):
+        tx[i], ty[i] = direction(tx[i])
+    if largest <= 0.5:
+        for i in range(bend.size):
+            bend[i] = _twice_sine(bend[i])
+    else:  # some segment may turn by more than half a turn from one frame to the next
+        for i in range(bend.size):
+            bend[i] = 2.0 * direction(0.5 * bend[i])[1]
+
+
+@njit(cache=True, nogil=True, fastmath=SIDE_BY_SIDE)
+def _chain_segments(tx, ty, bend, running):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Go from head to tail, adding up over the joints; the head is the origin, a segment the unit of length."""
+    running[:] = 0.0
+    for group in range(tx.shape[0] // TOGETHER):
+        for j in range(LANES):
+            x, y, u, v = running[j], running[LANES + j], running[2 * LANES + j], running[3 * LANES + j]
+            txx, txy, txc = running[4 * LANES + j], running[5 * LANES + j], running[6 * LANES + j]
+            tyc, cc, rr = running[7 * LANES + j], running[8 * LANES + j], running[9 * LANES + j]
+            txd, tyd, cd = running[10 * LANES + j], running[11 * LANES + j], running[12 * LANES + j]
+            rxu, turn = running[13 * LANES + j], running[14 * LANES + j]
+            mx, my, vx, vy = (
+                running[15 * LANES + j],
+                running[16 * LANES + j],
+                running[17 * LANES + j],
+                running[18 * LANES + j],
+            )
+            for q in range(TOGETHER):
+                a, b, h = tx[TOGETHER * group + q, j], ty[TOGETHER * group + q, j], bend[TOGETHER * group + q, j]
+                c, d = x * b - y * a, a * u + b * v
+                txx, txy, txc, tyc = txx + a * a, txy + a * b, txc + a * c, tyc + b * c
+                cc, txd, tyd, cd = cc + c * c, txd + a * d, tyd + b * d, cd + c * d
+                rr, rxu, turn = rr + x * x + y * y, rxu + x * v - y * u, turn + h
+                mx, my, vx, vy = mx + x, my + y, vx + u, vy + v
+                x, y, u, v = x + a, y + b, u - h * b, v + h * a
+            running[j], running[LANES + j], running[2 * LANES + j], running[3 * LANES + j] = x, y, u, v
+            running[4 * LANES + j], running[5 * LANES + j], running[6 * LANES + j] = txx, txy, txc
+            running[7 * LANES + j], running[8 * LANES + j], running[9 * LANES + j] = tyc, cc, rr
+            running[10 * LANES + j], running[11 * LANES + j], running[12 * LANES + j] = txd, tyd, cd
+            running[13 * LANES + j], running[14 * LANES + j] = rxu, turn
+            running[15 * LANES + j], running[16 * LANES + j] = mx, my
+            running[17 * LANES + j], running[18 * LANES + j] = vx, vy
+
+
+@njit(cache=True, nogil=True)
+def _finish_sums(running, n, tail, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Go from joints to mid-points of segments, move the origin to the centroid, and give means over the body.
+
+    A mid-point is half-way between joints, so that sums over mid-points are those over joints with half of the tail's:
+    exactly for places p and displacements u, up to −¼ per segment for |p|² and −½ sin(δ/2) for p × u. `tail` is
+    that half, less the number of segments without length behind the tail.
+    """
+    x, y, u, v, txx, txy, txc = running[0], running[1], running[2], running[3], running[4], running[5], running[6]
+    tyc, cc, rr, txd, tyd, cd = running[7], running[8], running[9], running[10], running[11], running[12]
+    rxu, turn, mx, my, vx, vy = running[13], running[14], running[15], running[16], running[17], running[18]
+    rr = rr + tail * (x * x + y * y) - 0.25 * n
+    rxu = rxu + tail * (x * v - y * u) - 0.25 * turn
+    ell = 1.0 / n
+    mx, my, vx, vy = ell * (mx + tail * x), ell * (my + tail * y), ell * (vx + tail * u), ell * (vy + tail * v)
+    tyy = n - txx
+    txd, tyd, cd = txd - vx * txx - vy * txy, tyd - vx * txy - vy * tyy, cd - vx * txc - vy * tyc
+    cc += mx * mx * tyy - 2.0 * (mx * tyc - my * txc + mx * my * txy) + my * my * txx
+    out[0], out[1] = ell * txx, ell * txy
+    area = ell * ell
+    out[2], out[3] = area * (txc - mx * txy + my * txx), area * (tyc - mx * tyy + my * txy)
+    out[4], out[5] = area * ell * cc, area * (ell * rr - mx * mx - my * my)
+    out[6], out[7] = area * txd, area * tyd
+    out[8], out[9] = area * ell * (cd - mx * tyd + my * txd), area * (ell * rxu - mx * vy + my * vx)
     out[10] = 0.0
 
 
 @njit(cache=True, nogil=True)
 def midpoint_sums(postures, modes, mean, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Fill one row of sums for every interval, with the geometry half-way between its two frames."""
-    n = modes.shape[1]
-    before, after = np.empty(n), np.empty(n)
-    tx, ty, bend = np.empty(n), np.empty(n), np.empty(n)
-    px, py, ux, uy = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    form_angles(postures[0], modes, mean, before)
-    for i in range(out.shape[0]):
-        form_angles(postures[i + 1], modes, mean, after)
-        _turn_segments(before, after, tx, ty, bend)
-        _chain_segments(tx, ty, bend, 1.0 / n, px, py, ux, uy)
-        _sum_body(tx, ty, px, py, ux, uy, out[i])
-        before, after = after, before
+    n = mean.size
+    n_padded = (n + TOGETHER - 1) // TOGETHER * TOGETHER
+    # segments that fill up the last group have no length and do not turn
+    tx, ty, bend = np.zeros((n_padded, LANES)), np.zeros((n_padded, LANES)), np.zeros((n_padded, LANES))
+    running = np.empty(N_RUNNING * LANES)
+    padded = _pad_modes(modes, mean)
+    total, change = np.zeros((padded.shape[0], LANES)), np.zeros((padded.shape[0], LANES))
+    total[modes.shape[0]] = TURNS
+    reach = np.array([np.abs(mode).max() for mode in padded])
+    size = n * LANES
+    for first in range(0, out.shape[0], LANES):
+        if modes.shape[0] == 0:
+            _pair_frames(postures, first, tx, bend)
+            largest = np.abs(bend).max()
+        else:
+            _pair_frames(postures, first, total, change)
+            largest = _largest_change(change, reach)
+            _combine_modes(padded, total, tx[:n])
+            _combine_modes(padded, change, bend[:n])
+        _turn_segments(tx.reshape(-1)[:size], ty.reshape(-1)[:size], bend.reshape(-1)[:size], largest)
+        _chain_segments(tx, ty, bend, running)
+        lanes = running.reshape(N_RUNNING, LANES)
+        for j in range(min(LANES, out.shape[0] - first)):
+            _finish_sums(lanes[:, j], float(n), 0.5 - (n_padded - n), out[first + j])
 
 
 @njit(cache=True, nogil=True)
@@ -168,7 +261,8 @@ def _centred_joints(theta, dx, dy):  # type: ignore[no-untyped-def]  # noqa: ANN
     x = y = mx = my = 0.0
     dx[0] = dy[0] = 0.0
     for k in range(n):
-        step_x, step_y = cos(theta[k]) / n, sin(theta[k]) / n
+        step_x, step_y = direction(theta[k] * TURNS)
+        step_x, step_y = step_x / n, step_y / n
         mx, my = mx + (x + 0.5 * step_x) / n, my + (y + 0.5 * step_y) / n
         x, y = x + step_x, y + step_y
         dx[k + 1], dy[k + 1] = x, y
@@ -262,18 +356,24 @@ def _solve_balance(sums, alpha):  # type: ignore[no-untyped-def]  # noqa: ANN001
 
 @njit(cache=True, nogil=True)
 def integrate(sums, alpha, lead, centroid, heading):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Add up the steps of one run from the origin.
+    """Add up the steps of one run from the origin; see `add_steps`."""
+    centroid[0, 0] = centroid[0, 1] = heading[0] = 0.0
+    add_steps(sums, alpha, lead, centroid, heading)
+
+
+@njit(cache=True, nogil=True)
+def add_steps(sums, alpha, lead, centroid, heading):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Add up steps from the place and heading of the first row.
 
     A step is taken in the direction of the body at its start, ahead by the share `lead` of its rotation: one half for
     second order, none for the published Euler scheme.
     """
-    x = y = turned = 0.0
-    centroid[0, 0] = centroid[0, 1] = heading[0] = 0.0
+    x, y, turned = centroid[0, 0], centroid[0, 1], heading[0]
     for i in range(sums.shape[0]):
         step_x, step_y, omega = _solve_balance(sums[i], alpha)
         spin = sums[i, 10]
         angle = turned + lead * omega - spin
-        cos, sin = math.cos(angle), math.sin(angle)
+        cos, sin = direction(angle * TURNS)
         x, y = x + cos * step_x - sin * step_y, y + sin * step_x + cos * step_y
         turned += omega - spin
         centroid[i + 1, 0], centroid[i + 1, 1] = x, y

@@ -7,7 +7,7 @@ wave, mode 3 the deep bend, positive when ventral.
 from typing import Literal
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+from scipy.linalg import solve_banded
 
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
@@ -35,12 +35,26 @@ def phase_velocity(amplitudes: Series) -> FloatArray:
         if stop - start < 4:
             continue
         a1, a2 = amplitudes.values[start:stop, :2].T.astype(float)
-        phase = -np.unwrap(np.arctan2(a2, a1))
-        frames = np.arange(stop - start)
-        spline = CubicSpline(frames, phase)
-        omega[start : stop - 1] = spline.c[2]  # slopes at the knots, which evaluation would look up one by one
-        omega[stop - 1] = spline(frames[-1], 1)
+        step = -np.diff(np.arctan2(a2, a1))
+        step -= 2 * np.pi * np.rint(step / (2 * np.pi))
+        omega[start:stop] = _spline_slopes(step)
     return omega * amplitudes.sampling.rate / (2 * np.pi)
+
+
+def _spline_slopes(step: FloatArray) -> FloatArray:
+    """Slopes, at its knots, of the cubic spline through values one apart with these differences.
+
+    Second derivatives are continuous everywhere, third derivatives at the knots next to the ends (not-a-knot).
+    """
+    n = step.size + 1
+    bands = np.ones((3, n))
+    bands[1, 1:-1] = 4.0
+    bands[0, 1] = bands[2, -2] = 2.0
+    sides = np.empty(n)
+    sides[1:-1] = 3 * (step[1:] + step[:-1])
+    sides[0], sides[-1] = (5 * step[0] + step[1]) / 2, (5 * step[-1] + step[-2]) / 2
+    slopes: FloatArray = solve_banded((1, 1), bands, sides, overwrite_ab=True, overwrite_b=True, check_finite=False)
+    return slopes
 
 
 def wavelength(angles: Series, method: Literal["fit", "paper"] = "fit") -> FloatArray:

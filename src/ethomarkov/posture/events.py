@@ -127,6 +127,9 @@ def find_events(amplitudes: Series, rule: EventRule | None = None) -> Events:
 
 
 def _long_runs(segments: Segments, flag: BoolArray, min_frames: int) -> IntArray:
-    runs = segments.keep(flag)
-    long: IntArray = runs.bounds[runs.lengths >= min_frames]
-    return long
+    """Find runs of set flags: first row, one past the last, and individual; a gap ends them."""
+    found = [np.empty((0, 3), dtype=np.int64)]
+    for start, stop, individual in segments:
+        first, last = start + np.flatnonzero(np.diff(flag[start:stop], prepend=False, append=False)).reshape(-1, 2).T
+        found.append(np.stack([first, last, np.full(first.size, individual)], axis=1)[last - first >= min_frames])
+    return np.concatenate(found)

@@ -18,6 +18,7 @@ from ethomarkov.markov import Spectrum
 from ethomarkov.markov.lag_scan import LagScan
 from ethomarkov.markov.noise_floor import NoiseFloor
 from ethomarkov.markov.selection import EntropyTable
+from ethomarkov.report.held_out import HeldOutCorrelation
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import SequenceMap, map_sequences
 from ethomarkov.validation.drifting import Drift, EntryRate
@@ -31,7 +32,16 @@ from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO, Study
 
 N_RESAMPLES = 200
-FREE_SETTINGS = {"names", "n_behaviours", "n_resamples", "min_measure", "n_walks", "simulated_minutes", "scan"}
+FREE_SETTINGS = {
+    "names",
+    "n_behaviours",
+    "n_resamples",
+    "min_measure",
+    "n_shuffles",
+    "n_walks",
+    "simulated_minutes",
+    "scan",
+}
 """Settings that may change without making the results of other commands those of another model."""
 
 
@@ -53,9 +63,11 @@ class Parts:
         From `ethomarkov simulate`: runs of animals and of states, and how far the animals themselves got.
     reconstruction
         From `ethomarkov path`.
-    animals, errors, entries, splits
+    animals, errors, entries
         From `ethomarkov validate`: every animal against its runs, errors of prediction of data and model, entries into
-        the second macrostate of data and model with their drift, and the means of cross-validation.
+        the second macrostate of data and model with their drift.
+    splits, held_out
+        From `ethomarkov validate --repeats`: means of honest cross-validation, and its autocorrelations.
     foraging
         From `ethomarkov forage`.
     remarks
@@ -76,6 +88,7 @@ class Parts:
     errors: tuple[PredictionError, PredictionError] | None = None
     entries: tuple[EntryRate, EntryRate, Drift] | None = None
     splits: tuple[Mapping[str, str], ...] = ()
+    held_out: HeldOutCorrelation | None = None
     foraging: Foraging | None = None
     remarks: tuple[str, ...] = ()
 
@@ -214,23 +227,27 @@ def _validation(study: Study, shelf: _Shelf) -> dict[str, Any]:
         "entries": EntryRate,
         "run_entries": EntryRate,
         "drift": Drift,
+        "honest_correlation": HeldOutCorrelation,
     }
     # Animals are numbered among those that have a model, which can only be fewer.
     kinds |= {group_name("animal", k, names[i]): AnimalCheck for i in range(len(names)) for k in range(i + 1)}
     for file in shelf.files("validation.nc"):
         found = shelf.open(file, kinds)
         if found:
+            held_out = found.get("honest_correlation")
             return {
                 "animals": tuple(one for one in found.values() if isinstance(one, AnimalCheck)),
                 "errors": (found["recorded_error"], found["simulated_error"]),
                 "entries": (found["entries"], found["run_entries"], found["drift"]),
-                "splits": _split_means(file.with_name("cross_validation.csv")),
+                # Without it this validation had no repeats, and a table beside it is of an earlier one.
+                "splits": () if held_out is None else _split_means(file.with_name("cross_validation.csv")),
+                "held_out": held_out,
             }
     return {}
 
 
 def _split_means(file: Path) -> tuple[Mapping[str, str], ...]:
-    """Read the rows of honest cross-validation; none where it was not asked for."""
+    """Read the rows of honest cross-validation; none where the table was taken away."""
     if not file.is_file():
         return ()
     with file.open(encoding="utf-8", newline="") as stream:

@@ -12,6 +12,7 @@ from scipy.signal import savgol_filter
 
 from ethomarkov._core.random import Rng
 from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import ConnectivityError, SamplingError
@@ -207,7 +208,12 @@ def _unfold_block(
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         list(pool.map(unfold_one, range(edges.size - 1)))
-    return Series.from_rows(out, repertoire.postures.sampling, frames, walks.segments.individuals[block])
+    names = walks.segments.individuals[block]
+    if method == "paper-raw":
+        return Series.from_rows(out, repertoire.postures.sampling, frames, names)
+    runs = np.stack([frames[:-1], frames[1:], np.arange(len(names))], axis=1)
+    segments = Segments(bounds=runs, offsets=frames, individuals=names)
+    return Series(values=out, segments=segments, sampling=repertoire.postures.sampling)
 
 
 def _match_walk(labels: IntArray, repertoire: Repertoire, key: np.uint64, _: UnfoldMethod, out: FloatArray) -> None:

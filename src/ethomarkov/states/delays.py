@@ -1,7 +1,7 @@
 """Posture sequences: the state of an animal is what it did in the last fraction of a second."""
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from ethomarkov._core.series import Series
@@ -20,6 +20,9 @@ class DelayEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     -----
     SI, "Maximally predictive states". A sequence lists its frames from the oldest to the newest and is kept at its
     middle frame (left of the middle for even K). Sequences never reach across a gap or an animal.
+
+    Neighbouring sequences share their frames in memory, so that sequences take no more room than postures. Take them
+    out piece by piece (`Series.blocks`) where there are many.
     """
 
     def __init__(self, n_delays: int = 11) -> None:
@@ -41,11 +44,12 @@ class DelayEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"n_delays={length} leaves no sequence: the longest gap-free stretch is {longest} frames. "
                 f"Use at most {longest}, or fill short gaps first."
             )
-        rows = np.full((len(series.values), length * series.n_components), np.nan, dtype=np.float32)
-        windows = sliding_window_view(series.values, length, axis=0)  # (row, component, delay)
-        rows[starts + before] = windows[starts].swapaxes(1, 2).reshape(starts.size, -1)
+        n_rows, n_components = series.values.shape
+        # Frames must follow each other in memory, whatever the order of the postures: the view below relies on it.
+        frames = np.full((n_rows + length - 1, n_components), np.nan, dtype=np.float32, order="C")
+        frames[before : before + n_rows] = series.values
         return Series(
-            values=rows,
+            values=as_strided(frames, (n_rows, length * n_components), frames.strides, writeable=False),
             segments=series.segments.trim(before, length - 1 - before),
             sampling=series.sampling,
         )

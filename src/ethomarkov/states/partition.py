@@ -8,12 +8,13 @@ from sklearn.base import BaseEstimator
 
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
-from ethomarkov._core.series import Series
+from ethomarkov._core.series import BLOCK_ROWS, Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.states.symbols import Symbols
 
 KEPT_VARIANCE = 0.999
+COVARIANCE_ROWS = 100_000  # enough for principal directions
 # k-means++ on part of the points: generous where it is cheap, frugal where there are many states.
 SEEDING_POINTS_PER_STATE, SEEDING_POINTS_AT_LEAST, SEEDING_ENOUGH = 20, 5, 10_000
 ROUGH_POINTS_PER_STATE = 80
@@ -60,21 +61,22 @@ class Microstates:
         threads
             Cores to use.
         """
-        from ethomarkov.states.kmeans import nearest_centers
+        from ethomarkov.states.kmeans import NearestCenters
 
         self.check_components(series)
-        valid = series.segments.valid
-        labels = np.full(len(valid), -1, dtype=np.int32)
-        labels[valid] = nearest_centers(series.values[valid], self.centers, threads=threads)
+        labels = np.full(len(series.values), -1, dtype=np.int32)
+        nearest = NearestCenters(self.centers, threads=threads)
+        for rows, points in series.blocks():
+            labels[rows] = nearest.label(points)
         return Symbols(labels=labels, n_states=self.n_states, segments=series.segments, sampling=series.sampling)
 
     def distances(self, series: Series, symbols: Symbols) -> FloatArray:
         """Measure how far every sequence is from its center; NaN where there is none."""
         self.check_components(series)
         distance = np.full(len(symbols.labels), np.nan, dtype=np.float32)
-        valid = symbols.segments.valid
-        step = series.values[valid] - self.centers[symbols.labels[valid]]
-        distance[valid] = np.linalg.norm(step, axis=1)
+        known = Series(values=series.values, segments=symbols.segments, sampling=series.sampling)
+        for rows, points in known.blocks():
+            distance[rows] = np.linalg.norm(points - self.centers[symbols.labels[rows]], axis=1)
         return distance
 
     def check_components(self, series: Series) -> None:
@@ -131,10 +133,9 @@ class Partition(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, series: Series, y: None = None) -> "Partition":
         """Find the microstates of a series."""
-        points = np.ascontiguousarray(series.values[series.segments.valid])
-        self._check_enough(points)
-        labels = self._minibatch_labels(points) if self.method == "minibatch" else self._lloyd_labels(points)
-        self.microstates_ = _microstates_of(points, labels, self.n_states)
+        self._check_enough(series)
+        labels = self._minibatch_labels(series) if self.method == "minibatch" else self._lloyd_labels(series)
+        self.microstates_ = _microstates_of(series, labels, self.n_states)
         return self
 
     def partial_fit(self, series: Series, y: None = None) -> "Partition":
@@ -145,17 +146,13 @@ class Partition(BaseEstimator):  # type: ignore[misc]
         """
         if not hasattr(self, "microstates_"):
             return self.fit(series)
-        from ethomarkov.states.kmeans import nearest_centers
-
         old = self.microstates_
-        points = series.values[series.segments.valid]
-        labels = nearest_centers(points, old.centers, threads=self.threads)
-        visits = np.bincount(labels, minlength=self.n_states)
-        total = old.visits + visits
-        moved = old.centers * old.visits[:, None] + _sum_by_label(points, labels, self.n_states)
+        labels = self.label(series).labels[series.segments.valid]
+        total = old.visits + np.bincount(labels, minlength=self.n_states)
+        moved = old.centers * old.visits[:, None] + _sum_by_label(series, labels, self.n_states)
         seen = total[:, None] > 0
-        inertia = float(np.square(points - old.centers[labels]).sum(axis=1).mean(dtype=float)) if len(points) else 0.0
-        share = len(points) / max(total.sum(), 1)
+        inertia = _inertia(series, labels, old.centers) if labels.size else 0.0
+        share = labels.size / max(total.sum(), 1)
         self.microstates_ = Microstates(
             centers=np.where(seen, moved / np.maximum(total, 1)[:, None], old.centers).astype(np.float32),
             visits=total,
@@ -167,18 +164,19 @@ class Partition(BaseEstimator):  # type: ignore[misc]
         """Give every sequence the nearest microstate."""
         return self.microstates_.label(series, threads=self.threads)
 
-    def _check_enough(self, points: FloatArray) -> None:
-        if len(points) < self.n_states:
+    def _check_enough(self, series: Series) -> None:
+        n_sequences = series.segments.count_rows().sum()
+        if n_sequences < self.n_states:
             raise InputFormatError(
-                f"n_states={self.n_states} microstates need at least as many sequences; there are {len(points)}. "
+                f"n_states={self.n_states} microstates need at least as many sequences; there are {n_sequences}. "
                 "Use fewer microstates, or more data."
             )
 
-    def _lloyd_labels(self, points: FloatArray) -> IntArray:
+    def _lloyd_labels(self, series: Series) -> IntArray:
         from ethomarkov.states.kmeans import lloyd
 
         rng = generator(self.seed, "partition")
-        compact = compress(points)
+        compact = compress(series)
         centers = compact[seed_rows(compact, self.n_states, rng)]
         n_rough = ROUGH_POINTS_PER_STATE * self.n_states
         if len(compact) > 2 * n_rough:
@@ -186,24 +184,41 @@ class Partition(BaseEstimator):  # type: ignore[misc]
             centers = lloyd(rough, centers, max_iterations=self.max_iterations, threads=self.threads).centers
         return lloyd(compact, centers, max_iterations=self.max_iterations, threads=self.threads).labels
 
-    def _minibatch_labels(self, points: FloatArray) -> IntArray:
+    def _minibatch_labels(self, series: Series) -> IntArray:
         from sklearn.cluster import MiniBatchKMeans
 
+        points = series.values[series.segments.valid]
         random_state = int(generator(self.seed, "partition").integers(2**31))
         batch = PAPER_BATCH * self.n_states
         found = MiniBatchKMeans(self.n_states, batch_size=batch, n_init=PAPER_STARTS, random_state=random_state)
         return np.asarray(found.fit(points).predict(points))
 
 
-def compress(points: FloatArray) -> FloatArray:
-    """Rotate points to their principal directions and keep those that hold 99.9 % of the variance."""
-    mean = points.mean(axis=0, dtype=np.float64)
-    step = max(1, len(points) // 100_000)
-    variance, directions = np.linalg.eigh(np.cov((points[::step] - mean).T).reshape(points.shape[1], -1))
+def compress(series: Series) -> FloatArray:
+    """Rotate the rows of a series to their principal directions and keep those that hold 99.9 % of the variance."""
+    n_rows = int(series.segments.count_rows().sum())
+    mean = sum(points.sum(axis=0, dtype=np.float64) for _, points in series.blocks()) / n_rows
+    variance, directions = np.linalg.eigh(_covariance(series, mean, max(1, n_rows // COVARIANCE_ROWS)))
     held = np.cumsum(variance[::-1]) / max(variance.sum(), np.finfo(float).tiny)
     n_kept = int(np.searchsorted(held, KEPT_VARIANCE)) + 1
     kept = directions[:, ::-1][:, :n_kept].astype(np.float32)
-    return np.ascontiguousarray((points - mean.astype(np.float32)) @ kept)
+    compact = np.empty((n_rows, kept.shape[1]), dtype=np.float32)
+    done = 0
+    for rows, points in series.blocks():
+        compact[done : done + rows.size] = (points - mean.astype(np.float32)) @ kept
+        done += rows.size
+    return compact
+
+
+def _covariance(series: Series, mean: FloatArray, step: int) -> FloatArray:
+    """Estimate the covariance of the components from every `step`-th row."""
+    products, total, n = np.zeros((mean.size, mean.size)), np.zeros(mean.size), 0
+    for _, points in series.blocks(BLOCK_ROWS // step * step):  # every block then begins at a row that counts
+        off = points[::step] - mean
+        products += off.T @ off
+        total += off.sum(axis=0)
+        n += len(off)
+    return np.asarray((products - np.outer(total, total) / n) / max(n - 1, 1))
 
 
 def seed_rows(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> IntArray:
@@ -217,14 +232,26 @@ def seed_rows(points: FloatArray, n_seeds: int, rng: np.random.Generator) -> Int
     return rows
 
 
-def _microstates_of(points: FloatArray, labels: IntArray, n_states: int) -> Microstates:
+def _microstates_of(series: Series, labels: IntArray, n_states: int) -> Microstates:
     """Put the centers at the mean of their points, all components included."""
     visits = np.bincount(labels, minlength=n_states)
-    centers = _sum_by_label(points, labels, n_states) / np.maximum(visits, 1)[:, None]
-    squared = np.square(points - centers[labels].astype(np.float32)).sum(axis=1)
-    return Microstates(centers=centers.astype(np.float32), visits=visits, inertia=float(squared.mean(dtype=float)))
+    centers = _sum_by_label(series, labels, n_states) / np.maximum(visits, 1)[:, None]
+    centers = centers.astype(np.float32)
+    return Microstates(centers=centers, visits=visits, inertia=_inertia(series, labels, centers))
 
 
-def _sum_by_label(points: FloatArray, labels: IntArray, n_states: int) -> FloatArray:
-    columns = [np.bincount(labels, weights=column, minlength=n_states) for column in points.T]
+def _sum_by_label(series: Series, labels: IntArray, n_states: int) -> FloatArray:
+    rows = np.flatnonzero(series.segments.valid)
+    columns = [np.bincount(labels, weights=column[rows], minlength=n_states) for column in series.values.T]
     return np.stack(columns, axis=1)
+
+
+def _inertia(series: Series, labels: IntArray, centers: FloatArray) -> float:
+    """Mean squared distance to the centers."""
+    squared = np.empty(labels.size, dtype=np.float32)
+    done = 0
+    for rows, points in series.blocks():
+        here = slice(done, done + rows.size)
+        squared[here] = np.square(points - centers[labels[here]]).sum(axis=1)
+        done += rows.size
+    return float(squared.mean(dtype=float))

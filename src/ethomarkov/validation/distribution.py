@@ -150,13 +150,11 @@ def mode_density(series: Series, edges: FloatArray, *, over: str = "animals") ->
         raise InputFormatError(
             f"edges have shape {edges.shape}; one ascending row for each of {series.n_components} components is needed."
         )
-    known = series.segments.valid
-    unit, values = series.segments.row_individual[known], series.values[known]
-    n_units, n_cells = series.segments.n_individuals, edges.shape[1] + 1
-    counts = np.empty((n_units, series.n_components, n_cells))
-    for k, row in enumerate(edges):
-        cell = unit * n_cells + np.searchsorted(row, values[:, k].astype(float), side="right")
-        counts[:, k] = np.bincount(cell, minlength=n_units * n_cells).reshape(n_units, n_cells)
+    counts = np.zeros((series.segments.n_individuals, series.n_components, edges.shape[1] + 1))
+    for unit, rows in series.segments.stretches():
+        # sorted once, so that only the few edges have to be looked up
+        for k, column in enumerate(np.sort(series.values[rows].T)):
+            counts[unit, k] += np.diff(np.searchsorted(column, edges[k]), prepend=0, append=column.size)
     total = counts.sum(axis=2, keepdims=True)
     return ModeDensity(
         edges=edges,

@@ -8,26 +8,39 @@ from scipy import stats
 
 from ethomarkov._core.interval import weighted_means
 from ethomarkov._core.random import generator
+from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
-from ethomarkov.coarse.kinetics import animal_rates, find_dwells, leaving_rate
+from ethomarkov.coarse.kinetics import Dwells, animal_rates, find_dwells, leaving_rate
 from ethomarkov.locomotion import Path as AnimalPath
-from ethomarkov.locomotion.displacement import Displacement, diffusion, msd
-from ethomarkov.locomotion.ensemble import CrawlRule, Measure, crawl, gather, move
+from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd
+from ethomarkov.locomotion.ensemble import CrawlRule, Gathered, move
 from ethomarkov.posture import find_events
 from ethomarkov.posture.events import EVENT_KINDS
-from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.validation.correlation import Autocorrelation, autocorrelation
 from ethomarkov.validation.distribution import ModeDensity, default_edges, jensen_shannon, mode_density
 from ethomarkov.workflow.paths import body_basis, body_lengths, measured_path
-from ethomarkov.workflow.runs import animal_model
+from ethomarkov.workflow.runs import (
+    CORRELATION_SECONDS,
+    N_MODES,
+    SUMMARY,
+    Ensemble,
+    Runs,
+    animal_model,
+    deviations,
+    displacement_at,
+    fit_lags,
+    has_body,
+    no_path,
+    summarise_runs,
+)
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO, Study
 
-CORRELATION_SECONDS = 10.0
+CHECKED = ("deviation", "events", "speed", "msd", "correlation", "density")
+"""Measures of `run_measures` that a check needs."""
 KEPT_RUNS = 200
 """Runs whose curves are kept for figures; numbers rest on all of them."""
-FIT_LAGS = np.linspace(60.0, 100.0, 9)
 RANGE = (2.5, 97.5)
 UNKNOWN = (float("nan"), float("nan"))
 
@@ -96,6 +109,37 @@ class AnimalCheck:
     run_density: ModeDensity
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnimalRuns:
+    """All that one ensemble of runs tells of an animal.
+
+    Parameters
+    ----------
+    check
+        The animal against its runs.
+    runs
+        The runs, summarised; None for animals without a body.
+    slope
+        Of the mean squared displacement of every run between 60 and 100 s, per second; NaN where runs are short.
+    event_rates
+        Reversals, ventral and dorsal turns per minute by the published rule, mean over runs; NaN without a body wave.
+    leaving
+        Rate of leaving each macrostate, seen every lag: one over the mean stay in all runs.
+    entered
+        Entries into the second macrostate per minute.
+    """
+
+    check: AnimalCheck
+    runs: Runs | None
+    slope: FloatArray = array_field("run")
+    event_rates: FloatArray = array_field("event", unit="1/min")
+    leaving: FloatArray = array_field("state", unit="1/s")
+    entered: float
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
 def check_animal(
     study: Study,
     individual: int,
@@ -116,50 +160,97 @@ def check_animal(
     seed, threads, progress
         Of the runs; cores to use; called after every block of runs.
     """
-    model, postures = animal_model(study, individual), study.postures.of(individual)
-    # Edges of all animals, so that their histograms can be averaged.
-    rule, edges = _rule(study, individual, n_runs), default_edges(study.postures)
-    measures: dict[str, Measure] = {
-        "correlation": lambda a, _: autocorrelation(a, CORRELATION_SECONDS).values[0],
-        "density": lambda a, _: mode_density(a, edges).share[0],
-        "numbers": lambda a, path: _numbers(study, a, path),
-    }
-    runs = _runs(study, model, rule, seed, threads)
-    found = gather(runs, measures, threads=threads, n_runs=n_runs, progress=progress).values
-    own = _numbers(study, postures, _own_path(study, individual, postures, rule))
-    correlation, density = autocorrelation(postures, CORRELATION_SECONDS), mode_density(postures, edges)
+    ensemble = _ensemble(study, individual, n_runs, seed)
+    found = ensemble.gather(CHECKED, threads=threads, progress=progress)
+    return _compare(ensemble, individual, found, _walked_dwells(ensemble, threads))
+
+
+def observe_animal(
+    study: Study,
+    individual: int,
+    n_runs: int,
+    *,
+    lengths: FloatArray | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> AnimalRuns:
+    """Simulate one animal once, and measure all that is asked of its runs anywhere.
+
+    Parameters
+    ----------
+    study, individual
+        The animal.
+    n_runs
+        Simulated runs, of its own duration.
+    lengths
+        Of all bodies, as from `body_lengths`, where they are known already.
+    seed, threads
+        Of the runs; cores to use.
+    """
+    ensemble = _ensemble(study, individual, n_runs, seed, lengths)
+    found = ensemble.gather(tuple(dict.fromkeys((*SUMMARY, *CHECKED, "paper events"))), threads=threads)
+    stays, body = _walked_dwells(ensemble, threads), has_body(study)
+    return AnimalRuns(
+        check=_compare(ensemble, individual, found, stays),
+        runs=summarise_runs(ensemble, found) if body else None,
+        slope=_fit(ensemble, found).slope if body else np.full(n_runs, np.nan),
+        event_rates=found.values["paper events"].mean(axis=0) if study.is_worm else np.full(len(EVENT_KINDS), np.nan),
+        leaving=np.array([1 / stays.of(state).mean for state in range(MACRO)]),
+        entered=60 * len(stays.of(MACRO - 1)) / (ensemble.rule.duration * n_runs),
+    )
+
+
+def _ensemble(study: Study, individual: int, n_runs: int, seed: int, lengths: FloatArray | None = None) -> Ensemble:
+    rule = _rule(study, individual, n_runs, lengths)
+    return Ensemble(study=study, animal=animal_model(study, individual), rule=rule, seed=seed)
+
+
+def _walked_dwells(ensemble: Ensemble, threads: int) -> Dwells:
+    """List the stays in macrostates of the walks behind the runs, which step by the lag."""
+    return find_dwells(ensemble.walks(threads).relabel(ensemble.study.tree.states_at(MACRO)))
+
+
+def _compare(ensemble: Ensemble, individual: int, found: Gathered, stays: Dwells) -> AnimalCheck:
+    """Set all statistics of an animal beside those of its runs."""
+    study, rule, name = ensemble.study, ensemble.rule, ensemble.animal.name
+    postures, values = study.postures.of(individual), found.values
+    own, runs = _numbers(study, postures, _own_path(study, individual, postures, rule)), _run_numbers(ensemble, found)
     intervals = _number_intervals(study, postures)
     checks = [
-        _check((model.name, name, unit), own[k], found["numbers"][:, k], intervals.get(name, UNKNOWN))
-        for k, (name, unit) in enumerate(_number_names(study, rule))
+        _check((name, what, unit), own[k], runs[:, k], intervals.get(what, UNKNOWN))
+        for k, (what, unit) in enumerate(_number_names(study, rule))
     ]
-    checks += _kinetic_checks(study, individual, model, rule, seed)
-    for name, unit, data, key, distance in (
+    checks += _kinetic_checks(ensemble, individual, stays)
+    edges = default_edges(study.postures)
+    correlation, density = autocorrelation(postures, CORRELATION_SECONDS), mode_density(postures, edges)
+    for what, unit, data, key, distance in (
         ("autocorrelation, distance from the mean run", "rms", correlation.values[0], "correlation", _rms),
         ("distribution, divergence from the mean run", "bit", density.share[0], "density", _divergence),
     ):
-        checks.append(_curve_check((model.name, name, unit), data, found[key], distance))
-    names = tuple(str(k) for k in range(min(n_runs, KEPT_RUNS)))
+        checks.append(_curve_check((name, what, unit), data, values[key], distance))
+    kept = tuple(str(k) for k in range(min(rule.n_runs, KEPT_RUNS)))
     return AnimalCheck(
-        name=model.name,
+        name=name,
         checks=tuple(checks),
         correlation=correlation,
         run_correlation=Autocorrelation(
             lags=correlation.lags,
-            values=found["correlation"][:KEPT_RUNS],
-            n_pairs=np.repeat(correlation.n_pairs[:1], len(names), axis=0),
-            individuals=names,
+            values=values["correlation"][:KEPT_RUNS],
+            n_pairs=np.repeat(correlation.n_pairs[:1], len(kept), axis=0),
+            individuals=kept,
             over="runs",
         ),
         density=density,
-        run_density=ModeDensity(edges=edges, share=found["density"][:KEPT_RUNS], individuals=names, over="runs"),
+        run_density=ModeDensity(edges=edges, share=values["density"][:KEPT_RUNS], individuals=kept, over="runs"),
     )
 
 
-def _rule(study: Study, individual: int, n_runs: int) -> CrawlRule:
+def _rule(study: Study, individual: int, n_runs: int, lengths: FloatArray | None = None) -> CrawlRule:
     """Ask for runs of the animal's own duration and length."""
-    path = measured_path(study) if _has_body(study) else None
-    length = float(body_lengths(study)[0][individual]) if path is not None else np.nan
+    path = measured_path(study) if has_body(study) else None
+    if path is not None and lengths is None:
+        lengths = body_lengths(study)[0]
+    length = float(lengths[individual]) if path is not None and lengths is not None else np.nan
     # A body that was measured without its path has a path in body lengths, as one that was not measured.
     in_lengths = path is None or not np.isfinite(length)
     return CrawlRule(
@@ -178,24 +269,6 @@ def run_duration(study: Study, n_frames: int) -> float:
     return max(2, round(n_frames / study.postures.sampling.rate / study.chain.lag)) * study.chain.lag
 
 
-def _has_body(study: Study) -> bool:
-    return study.basis is not None and study.basis.features == "angle"
-
-
-def _runs(
-    study: Study, model: MarkovAnimal, rule: CrawlRule, seed: int, threads: int
-) -> Iterator[tuple[Series, AnimalPath]]:
-    rng = generator(seed, "validation", model.name)
-    if _has_body(study):
-        return crawl(model, body_basis(study), rule, rng=rng, threads=threads)
-    blocks = model.behave(rule.duration, rule.n_runs, method=rule.method, rng=rng, threads=threads)
-    return ((postures, _no_path(postures)) for postures in blocks)
-
-
-def _no_path(postures: Series) -> AnimalPath:
-    return AnimalPath.from_points(np.full((len(postures.values), 2), np.nan), postures, "body lengths")
-
-
 def _own_path(study: Study, individual: int, postures: Series, rule: CrawlRule) -> AnimalPath:
     """Give the animal's measured path, else the one computed from its own postures."""
     measured = measured_path(study)
@@ -203,15 +276,15 @@ def _own_path(study: Study, individual: int, postures: Series, rule: CrawlRule) 
         path = measured.of(individual)
         if np.isfinite(path.centroid).any():
             return path
-    return move(postures, body_basis(study), rule) if _has_body(study) else _no_path(postures)
+    return move(postures, body_basis(study), rule) if has_body(study) else no_path(postures)
 
 
 def _number_names(study: Study, rule: CrawlRule) -> list[tuple[str, str]]:
     """Name the numbers that this kind of animal has, with their units."""
-    names = [(f"standard deviation of a{k + 1}", "") for k in range(_n_modes(study))]
+    names = [(f"standard deviation of a{k + 1}", "") for k in range(min(study.postures.n_components, N_MODES))]
     if study.is_worm:
         names += [(f"{kind}s", "1/min") for kind in EVENT_KINDS]
-    if _has_body(study):
+    if has_body(study):
         unit = rule.length_unit
         names += [("speed over one second", f"{unit}/s"), ("diffusion coefficient", f"{unit}²/s")]
     return names
@@ -219,16 +292,28 @@ def _number_names(study: Study, rule: CrawlRule) -> list[tuple[str, str]]:
 
 def _numbers(study: Study, postures: Series, path: AnimalPath) -> FloatArray:
     """Measure them, in this order."""
-    values = [float(np.nanstd(postures.values[:, k])) for k in range(_n_modes(study))]
+    values = deviations(postures).tolist()
     if study.is_worm:
         values += find_events(postures).rates()[0].tolist()
-    if _has_body(study):
+    if has_body(study):
         values += [_mean(path.speed()), _diffusion(path)]
     return np.array(values)
 
 
-def _n_modes(study: Study) -> int:
-    return min(study.postures.n_components, 5)
+def _run_numbers(ensemble: Ensemble, found: Gathered) -> FloatArray:
+    """Give the same of all runs."""
+    values = found.values
+    columns = [values["deviation"]]
+    if ensemble.study.is_worm:
+        columns.append(values["events"])
+    if has_body(ensemble.study):
+        columns += [values["speed"][:, None], _fit(ensemble, found).coefficient[:, None]]
+    return np.concatenate(columns, axis=1)
+
+
+def _fit(ensemble: Ensemble, found: Gathered) -> Diffusion:
+    """Fit the diffusion of runs between 60 and 100 s; NaN for runs that are too short."""
+    return diffusion(displacement_at(fit_lags(found.path.sampling.rate), found, ensemble.rule))
 
 
 def _number_intervals(study: Study, postures: Series) -> dict[str, tuple[float, float]]:
@@ -251,7 +336,7 @@ def _mean(values: FloatArray) -> float:
 def _diffusion(path: AnimalPath) -> float:
     """Slope over four between 60 and 100 s; NaN for paths that are too short."""
     is_measured = bool(np.isnan(path.heading).all())
-    far: Displacement = msd(path, FIT_LAGS, across_gaps=is_measured)
+    far = msd(path, fit_lags(path.sampling.rate), across_gaps=is_measured)
     return float(diffusion(far).coefficient[0])
 
 
@@ -273,24 +358,15 @@ def _check(what: tuple[str, str, str], data: float, runs: FloatArray, interval: 
     )
 
 
-def _kinetic_checks(study: Study, individual: int, model: MarkovAnimal, rule: CrawlRule, seed: int) -> list[Check]:
+def _kinetic_checks(ensemble: Ensemble, individual: int, stays: Dwells) -> Iterator[Check]:
     """Compare the rates of leaving the macrostates, seen every lag; walks alone tell them."""
-    group = study.tree.states_at(MACRO)
-    rng = generator(seed, "validation walks", model.name)
-    walks = model.walk(rule.duration, rule.n_runs, rng=rng).relabel(group)
-    rates = animal_rates(find_dwells(walks))
+    study, name = ensemble.study, ensemble.animal.name
+    rates = animal_rates(stays)
     own = find_dwells(study.states(MACRO).of(individual), study.chain.lag)
     data = animal_rates(own)[individual]
-    names = state_names(study, MACRO)
-    checks = []
-    for state, name in enumerate(names):
-        limits = leaving_rate(own, state, over="events", rng=generator(seed, "rates", model.name, state))
-        checks.append(
-            _check(
-                (model.name, f"rate of leaving {name}", "1/s"), data[state], rates[:, state], (limits.low, limits.high)
-            )
-        )
-    return checks
+    for state, what in enumerate(state_names(study, MACRO)):
+        limits = leaving_rate(own, state, over="events", rng=generator(ensemble.seed, "rates", name, state))
+        yield _check((name, f"rate of leaving {what}", "1/s"), data[state], rates[:, state], (limits.low, limits.high))
 
 
 def _curve_check(

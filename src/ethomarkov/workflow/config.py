@@ -1,6 +1,11 @@
 """Settings of a study."""
 
+import inspect
+import json
+import re
 import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ethomarkov._core.sampling import Sampling
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.atomic import atomic_path
 
+SETTINGS_FILE = "settings.toml"
 SEQUENCE_SECONDS = 11 / 16
 LAG_SECONDS = 0.75
 VISITS_PER_STATE = 150
@@ -34,6 +41,8 @@ class Settings(BaseModel):
         States at the finest level of the tree of states; fewer where no state can be divided any more.
     n_resamples
         Drawings of animals with which the stability of the states is measured.
+    n_shuffles
+        Shuffles of its symbols that the slow mode of a state must exceed to be divided; 0 does not ask.
     names
         New names of states, from those that the study would give.
     n_walks
@@ -61,6 +70,7 @@ class Settings(BaseModel):
     min_measure: Annotated[float, Field(ge=0, lt=0.5)] = 0.02
     n_behaviours: Annotated[int, Field(ge=2)] = 7
     n_resamples: Annotated[int, Field(ge=0)] = 10
+    n_shuffles: Annotated[int, Field(ge=0)] = 0
     names: dict[str, str] = Field(default_factory=dict)
     n_walks: Annotated[int, Field(ge=1)] = 20
     simulated_minutes: Annotated[float, Field(gt=0)] = 10.0
@@ -106,11 +116,89 @@ class CompleteSettings(Settings):
     lag: Annotated[float, Field(gt=0)]
 
 
-def read_settings(file: Path) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFile:
+    """Settings as they stand in a file, not checked yet.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    values
+        What it says.
+    text
+        As it was written, to tell in which line something stands.
+    """
+
+    path: Path
+    values: dict[str, Any]
+    text: str
+
+    def place(self, names: Sequence[str | int]) -> str:
+        """Tell file and line of a setting, as editors and compilers do."""
+        line = _line_of(self.text, [str(name) for name in names])
+        return f"{self.path}:{line}" if line else str(self.path)
+
+
+def read_settings(file: Path) -> SettingsFile:
     """Read settings from a TOML file; they are checked when a study begins."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
+        return SettingsFile(path=file, values=tomllib.loads(text), text=text)
     except (OSError, UnicodeDecodeError) as error:
         raise InputFormatError(f"{file}: cannot be read as a file of settings ({error}). Name a TOML file.") from error
     except tomllib.TOMLDecodeError as error:
         raise InputFormatError(f"{file}: is not valid TOML: {error}. Correct it there.") from error
+
+
+def _line_of(text: str, names: Sequence[str]) -> int:
+    """Find the line in which a setting stands, or its section; 0 where neither is found."""
+    section, best = "", 0
+    wanted = (".".join(names[:-1]), names[-1])
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
+            section = header[1].strip("\"'")
+            best = number if section == names[0] else best
+        elif entry := re.match(r"\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=", line):
+            name = entry[1].strip("\"'")
+            if (section, name) == wanted:
+                return number
+            best = number if not section and name == names[0] else best
+    return best
+
+
+def write_settings(path: Path, settings: Settings) -> None:
+    """Write all settings into a TOML file, each with what it is, defaults included.
+
+    Parameters
+    ----------
+    path
+        Of the file, which `read_settings` reads.
+    settings
+        To be written; what is None is left out, since TOML has no word for it.
+    """
+    explained = _explanations()
+    lines = [
+        "# All settings of this study. Run it again with: ethomarkov run FILES --out DIRECTORY --settings THIS FILE"
+    ]
+    tables = []
+    for name, value in settings.model_dump().items():
+        if isinstance(value, dict):
+            rows = [f"{_toml(key)} = {_toml(item)}" for key, item in value.items()]
+            tables += ["", f"# {explained[name]}", f"[{name}]", *rows]
+        elif value is not None:
+            lines += ["", f"# {explained[name]}", f"{name} = {_toml(value)}"]
+    with atomic_path(path) as temporary:
+        temporary.write_text("\n".join([*lines, *tables]) + "\n", encoding="utf-8")
+
+
+def _explanations() -> dict[str, str]:
+    """Read what every setting is from the one place where it is said."""
+    text = inspect.cleandoc(Settings.__doc__ or "")
+    found = re.findall(r"^(\w+)\n((?:    .*\n?)+)", text, flags=re.MULTILINE)
+    return {name: " ".join(words.split()) for name, words in found}
+
+
+def _toml(value: object) -> str:
+    """Write a value as TOML does; its strings are those of JSON."""
+    return json.dumps(value, ensure_ascii=False)

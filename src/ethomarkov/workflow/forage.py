@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.types import Progress
 from ethomarkov.coarse.kinetics import time_budget
@@ -76,7 +77,7 @@ def forage_study(
     how
         Runs and body; as published by default, but for the swept body.
     threads, progress
-        Cores to use; called after every block of runs.
+        Cores to use; called after every state.
     """
     how = how or ForageRule()
     n_steps = max(2, round(how.seconds / study.chain.lag))
@@ -87,16 +88,20 @@ def forage_study(
         scheme=study.settings.scheme,
         method=study.settings.unfolding,
     )
-    # From anywhere in the state: runs from one microstate would all begin alike.
-    animals = [state_model(study, level, k, start="stationary") for k in range(len(study.tree.nodes_at(level)))]
-    coverage = cover_states(
-        animals,
-        body_basis(study),
-        rule,
-        sweep=how.sweep,
-        rng=generator(how.seed, "forage"),
-        threads=threads,
-        progress=progress,
+    basis, n_states = body_basis(study), len(study.tree.nodes_at(level))
+    inside = threads if n_states == 1 else 1
+
+    def cover(state: int) -> StateCoverage:
+        # From anywhere in the state: runs from one microstate would all begin alike.
+        animal = state_model(study, level, state, start="stationary")
+        rng = generator(how.seed, "forage", state)
+        return cover_states([animal], basis, rule, sweep=how.sweep, rng=rng, threads=inside)
+
+    found = map_tasks(cover, range(n_states), threads=threads, progress=progress, what="states")
+    coverage = StateCoverage(
+        names=tuple(name for one in found for name in one.names),
+        radii=found[0].radii,
+        share=np.concatenate([one.share for one in found]),
     )
     shares = time_budget(study.states(level))
     known = shares[np.isfinite(shares).all(axis=1)]

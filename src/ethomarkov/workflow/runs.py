@@ -1,27 +1,37 @@
 """Ensembles of simulated animals of a study, and how far they get."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion.bearing import BearingSpectrum, bearing_spectrum
 from ethomarkov.locomotion.displacement import Diffusion, Displacement, diffusion, msd
-from ethomarkov.locomotion.ensemble import CrawlRule, Measure, crawl, gather
-from ethomarkov.posture import find_events
+from ethomarkov.locomotion.ensemble import CrawlRule, Gathered, Measure, crawl, gather
+from ethomarkov.posture import EventRule, find_events
 from ethomarkov.simulation.animal import MarkovAnimal, Start
+from ethomarkov.states import Symbols
+from ethomarkov.validation.correlation import autocorrelation
+from ethomarkov.validation.distribution import default_edges, mode_density
 from ethomarkov.workflow.paths import body_basis, measured_path
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import Study
 
 SHORTEST_LAG, N_LAGS = 1.0, 120
-FIT_WINDOW = (60.0, 100.0)
+FIT_WINDOW, N_FIT_LAGS = (60.0, 100.0), 9
+CORRELATION_SECONDS = 10.0
+N_MODES = 5
+EXAMPLES = 5
+"""Runs that are kept whole."""
+SUMMARY = ("msd", "speed", "bearing", "events")
+"""Measures of `run_measures` that `Runs` needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,17 +103,106 @@ def state_model(study: Study, level: int, state: int, *, start: Start = "first")
         ) from error
 
 
-def run_measures(rate: float, duration: float, *, is_worm: bool) -> dict[str, Measure]:
-    """List what is measured on every run."""
-    lags = displacement_lags(rate, duration)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ensemble:
+    """Runs of one Markov animal, simulated once whatever is measured on them.
+
+    Parameters
+    ----------
+    study
+        To which the animal belongs.
+    animal
+        As from `animal_model` or `state_model`.
+    rule
+        How many runs, how long, and how they move.
+    seed
+        Of the runs.
+    """
+
+    study: Study
+    animal: MarkovAnimal
+    rule: CrawlRule
+    seed: int = 0
+
+    def gather(self, measures: Sequence[str], *, threads: int = 1, progress: Progress | None = None) -> Gathered:
+        """Simulate all runs, measure them, and keep the first few.
+
+        Parameters
+        ----------
+        measures
+            Names of `run_measures`; those that the animal has no body or body wave for are left out.
+        threads
+            Cores to use; the result does not depend on it.
+        progress
+            Called after every block of runs.
+        """
+        taken = run_measures(self.study, self.rule)
+        chosen = {name: taken[name] for name in measures if name in taken}
+        n_runs = self.rule.n_runs
+        return gather(self._blocks(threads), chosen, threads=threads, n_runs=n_runs, progress=progress)
+
+    def walks(self, threads: int = 1) -> Symbols:
+        """Give the walks on the chain that the runs unfold."""
+        seed = int(self._rng().integers(2**63))  # as `MarkovAnimal.behave` draws it
+        return self.animal.walk(self.rule.duration, self.rule.n_runs, rng=seed, threads=threads)
+
+    def _blocks(self, threads: int) -> Iterator[tuple[Series, AnimalPath]]:
+        rule = self.rule
+        if has_body(self.study):
+            return crawl(self.animal, body_basis(self.study), rule, rng=self._rng(), threads=threads)
+        blocks = self.animal.behave(
+            rule.duration,
+            rule.n_runs,
+            method=rule.method,
+            walks_per_block=rule.runs_per_block,
+            rng=self._rng(),
+            threads=threads,
+        )
+        return ((postures, no_path(postures)) for postures in blocks)
+
+    def _rng(self) -> np.random.Generator:
+        # By what the animal is made of, not by its name: a new name must not make other runs.
+        chain, repertoire = self.animal.chain, self.animal.repertoire
+        return generator(self.seed, "runs", int(chain.states.sum()), int(repertoire.rows[0]))
+
+
+def has_body(study: Study) -> bool:
+    """Tell whether postures are tangent angles, which have a path."""
+    return study.basis is not None and study.basis.features == "angle"
+
+
+def no_path(postures: Series) -> AnimalPath:
+    """Give the path of postures that have none."""
+    return AnimalPath.from_points(np.full((len(postures.values), 2), np.nan), postures, "body lengths")
+
+
+def run_measures(study: Study, rule: CrawlRule) -> dict[str, Measure]:
+    """List all that can be measured on every run of a study's animals, by name."""
+    rate = study.postures.sampling.rate
+    lags, segment = run_lags(rate, rule.duration), spectrum_segment(rule.duration)
+    edges = default_edges(study.postures)  # of all animals, so that their histograms can be averaged
     measures: dict[str, Measure] = {
-        "msd": lambda _, path: msd(path, lags, over="runs").msd[0],
-        "speed": lambda _, path: np.asarray(np.nanmean(path.speed())),
-        "bearing": lambda _, path: bearing_spectrum(path, segment=spectrum_segment(duration)).power[0],
+        "deviation": lambda postures, _: deviations(postures),
+        "correlation": lambda postures, _: autocorrelation(postures, CORRELATION_SECONDS).values[0],
+        "density": lambda postures, _: mode_density(postures, edges).share[0],
     }
-    if is_worm:
-        measures["events"] = lambda postures, _: find_events(postures).rates()[0]
+    if has_body(study):
+        measures |= {
+            "msd": lambda _, path: msd(path, lags, over="runs").msd[0],
+            "speed": lambda _, path: np.asarray(np.nanmean(path.speed())),
+            "bearing": lambda _, path: bearing_spectrum(path, segment=segment).power[0],
+        }
+    if study.is_worm:
+        measures |= {
+            "events": lambda postures, _: find_events(postures).rates()[0],
+            "paper events": lambda postures, _: find_events(postures, EventRule.paper()).rates()[0],
+        }
     return measures
+
+
+def deviations(postures: Series) -> FloatArray:
+    """Give the standard deviations of the first five modes."""
+    return np.array([np.nanstd(postures.values[:, k]) for k in range(min(postures.n_components, N_MODES))], dtype=float)
 
 
 def displacement_lags(rate: float, duration: float) -> FloatArray:
@@ -111,6 +210,31 @@ def displacement_lags(rate: float, duration: float) -> FloatArray:
     longest = max(duration / 4, 2 / rate)
     frames = np.geomspace(max(1.0, min(SHORTEST_LAG, longest / 2) * rate), longest * rate, N_LAGS)
     return np.unique(np.rint(frames).astype(int)) / rate
+
+
+def fit_lags(rate: float) -> FloatArray:
+    """List the lags in seconds by which animals and their runs are compared, evenly spaced in the published window."""
+    return np.unique(np.rint(np.linspace(*FIT_WINDOW, N_FIT_LAGS) * rate).astype(int)) / rate
+
+
+def run_lags(rate: float, duration: float) -> FloatArray:
+    """List the lags in seconds at which runs are measured, for curves and for fits."""
+    return np.union1d(displacement_lags(rate, duration), fit_lags(rate))
+
+
+def displacement_at(lags: FloatArray, values: Gathered, rule: CrawlRule) -> Displacement:
+    """Give the mean squared displacement of runs at some of the lags at which they were measured."""
+    rate, table = values.path.sampling.rate, values.values["msd"]
+    columns = np.searchsorted(run_lags(rate, rule.duration), lags)
+    n_pairs = np.maximum(round(rule.duration * rate) - np.rint(lags * rate).astype(int), 0)
+    return Displacement(
+        lags=lags,
+        msd=table[:, columns],
+        n_pairs=np.broadcast_to(n_pairs, (len(table), lags.size)),
+        names=tuple(str(k) for k in range(len(table))),
+        over="runs",
+        length_unit=rule.length_unit,
+    )
 
 
 def spectrum_segment(duration: float) -> float:
@@ -144,44 +268,49 @@ def simulate_runs(
     progress
         Called after every block of runs.
     """
-    rate = study.postures.sampling.rate
-    measures = run_measures(rate, rule.duration, is_worm=study.is_worm)
-    # By what the animal is made of, not by its name: a new name must not make other runs.
-    rng = generator(seed, "runs", int(animal.chain.states.sum()), int(animal.repertoire.rows[0]))
-    runs = crawl(animal, body_basis(study), rule, rng=rng, threads=threads)
-    found = gather(runs, measures, threads=threads, n_runs=rule.n_runs, progress=progress)
-    return _summarise(animal.name, found.values, found.postures, found.path, rule)
+    body_basis(study)
+    ensemble = Ensemble(study=study, animal=animal, rule=rule, seed=seed)
+    return summarise_runs(ensemble, ensemble.gather(SUMMARY, threads=threads, progress=progress))
 
 
-def _summarise(
-    name: str, values: Mapping[str, FloatArray], postures: Series, path: AnimalPath, rule: CrawlRule
-) -> Runs:
-    n_runs = len(values["msd"])
-    lags = displacement_lags(path.sampling.rate, rule.duration)
-    n_frames = round(rule.duration * path.sampling.rate)
-    far = Displacement(
-        lags=lags,
-        msd=values["msd"],
-        n_pairs=np.broadcast_to(n_frames - np.rint(lags * path.sampling.rate).astype(int), values["msd"].shape),
-        names=tuple(str(k) for k in range(n_runs)),
-        over="runs",
-        length_unit=rule.length_unit,
-    )
+def summarise_runs(ensemble: Ensemble, found: Gathered) -> Runs:
+    """Summarise what was gathered of an ensemble, which must hold the measures of `SUMMARY`."""
+    values, rule, rate = found.values, ensemble.rule, found.path.sampling.rate
+    far = displacement_at(displacement_lags(rate, rule.duration), found, rule)
+    n_runs, segment = len(far.msd), spectrum_segment(rule.duration)
     return Runs(
-        name=name,
+        name=ensemble.animal.name,
         displacement=far,
         diffusion=fitted_diffusion(far),
         speed=values["speed"],
         event_rates=values.get("events", np.full((n_runs, 3), np.nan)),
         spectrum=BearingSpectrum(
-            frequency=bearing_spectrum(path.of(0), segment=spectrum_segment(rule.duration)).frequency,
+            frequency=bearing_spectrum(found.path.of(0), segment=segment).frequency,
             power=values["bearing"].mean(axis=0, keepdims=True),
             n_segments=np.array([n_runs]),
-            individuals=(name,),
+            individuals=(ensemble.animal.name,),
         ),
         body_length=rule.body_length,
-        postures=postures,
-        path=path,
+        postures=_first_postures(found.postures),
+        path=_first_paths(found.path),
+    )
+
+
+def _first_postures(postures: Series) -> Series:
+    """Keep a few runs as examples."""
+    ends, names = postures.segments.offsets[: EXAMPLES + 1], postures.segments.individuals[:EXAMPLES]
+    return Series.from_rows(postures.values[: ends[-1]], postures.sampling, ends, names)
+
+
+def _first_paths(path: AnimalPath) -> AnimalPath:
+    ends, names = path.segments.offsets[: EXAMPLES + 1], path.segments.individuals[:EXAMPLES]
+    bounds = path.segments.bounds
+    return AnimalPath(
+        centroid=path.centroid[: ends[-1]],
+        heading=path.heading[: ends[-1]],
+        segments=Segments(bounds=bounds[bounds[:, 2] < EXAMPLES], offsets=ends, individuals=names),
+        sampling=path.sampling,
+        length_unit=path.length_unit,
     )
 
 

@@ -2,9 +2,8 @@
 
 import dataclasses
 import platform
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,62 +11,32 @@ import numpy as np
 
 from ethomarkov import __version__
 from ethomarkov._core.ledger import Ledger
-from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray, Progress
-from ethomarkov.coarse import Cut, best_cut
+from ethomarkov._core.types import Progress
+from ethomarkov.coarse import Cut
 from ethomarkov.coarse.naming import StateTraits
-from ethomarkov.coarse.stability import resample_tree
-from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
+from ethomarkov.coarse.tree import StateTree
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.results import load_attrs, load_results, save_results
+from ethomarkov.io.results import load_attrs, load_group_attrs, load_results, save_results
 from ethomarkov.locomotion import Path as AnimalPath
-from ethomarkov.locomotion import propel
-from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
-from ethomarkov.markov.entropy_scan import quick_grid, scan_entropy
-from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
-from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
+from ethomarkov.markov import MarkovChain, Spectrum
+from ethomarkov.markov.lag_scan import LagScan
+from ethomarkov.markov.noise_floor import NoiseFloor
 from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.posture import PostureBasis
-from ethomarkov.posture.basis import amplitude_series
 from ethomarkov.recording import Recording
-from ethomarkov.simulation import simulate_symbols, unfold_postures
-from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
-from ethomarkov.workflow.config import CompleteSettings, Settings
-from ethomarkov.workflow.states import MACRO_LEVEL, check_renames, has_body_wave, tree_traits
+from ethomarkov.states import Microstates, Symbols
+from ethomarkov.workflow.config import SETTINGS_FILE, CompleteSettings, Settings, write_settings
+from ethomarkov.workflow.engine import KEY, Engine, PlannedStage, Shelf, Size, plan_stages
+from ethomarkov.workflow.provenance import write_provenance
+from ethomarkov.workflow.stages import STAGES, Measured, complete_settings
+from ethomarkov.workflow.states import MACRO_LEVEL, check_renames, has_body_wave
 
 STUDY_FILE = "study.nc"
-STUDY_SCHEMA = "ethomarkov-study/1"
-STAGES = (
-    "postures", "scan", "sequences", "microstates", "chain", "timescales", "macrostates", "tree", "simulation", "paths",
-)  # fmt: skip
+STUDY_SCHEMA = "ethomarkov-study/2"
 MACRO = MACRO_LEVEL
-LONGEST_LAG, N_MODES = 5.0, 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """What the recording itself says of each animal's path; NaN where it says nothing."""
-
-    centroid: FloatArray = array_field("frame", "space")
-    body_length: FloatArray = array_field("individual")
-    length_unit: str
-    source: str
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-    def speed(self, postures: Series) -> FloatArray:
-        """Distance covered in one second from each frame on, in body lengths per second; NaN where it is unknown."""
-        offsets, rate = postures.segments.offsets, postures.sampling.rate
-        lag = max(1, round(rate))
-        speed = np.full(len(self.centroid), np.nan)
-        for i, length in enumerate(self.body_length):
-            track = self.centroid[offsets[i] : offsets[i + 1]]
-            steps = np.linalg.norm(track[lag:] - track[:-lag], axis=1)
-            speed[offsets[i] : offsets[i] + len(steps)] = steps * rate / lag / length
-        return speed
+OPTIONAL = frozenset({"basis", "path", "scan", "lag_scan", "noise_floor"})
+"""Results that a study may lack, because they do not apply or were not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +73,9 @@ class Study:
         Relaxation times of each animal against the lag.
     noise_floor
         The same at the lag from shuffled symbols.
+    keys
+        Fingerprints of what the stages depend on, by which they are known again; none for stages that were made in
+        another way than `run_study` makes them.
     """
 
     settings: CompleteSettings
@@ -123,6 +95,7 @@ class Study:
     scan: EntropyTable | None = None
     lag_scan: LagScan | None = None
     noise_floor: NoiseFloor | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_worm(self) -> bool:
@@ -138,12 +111,18 @@ class Study:
         """State of every frame at a level of the tree, by default the two macrostates, the larger first."""
         return self.symbols.relabel(self.tree.states_at(level))
 
+    def results(self) -> dict[str, Any]:
+        """Give all results of the stages by name; None for those that the study lacks."""
+        return {name: getattr(self, name) for stage in STAGES for name in stage.gives}
+
     def save(self, directory: Path) -> Path:
-        """Write ``study.nc`` into a directory and return its path."""
-        results = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if field.name != "settings" and getattr(self, field.name) is not None
+        """Write ``study.nc`` into a directory and return its path. Equal studies make equal bytes."""
+        results = self.results()
+        named = {
+            f"{stage.name}/{name}": results[name]
+            for stage in STAGES
+            for name in stage.gives
+            if results[name] is not None
         }
         attrs = {
             "schema": STUDY_SCHEMA,
@@ -151,47 +130,30 @@ class Study:
             "version": __version__,
             "python": platform.python_version(),
             "numpy": np.__version__,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
         }
+        keys = {stage.name: {KEY: self.keys[stage.name]} if stage.name in self.keys else {} for stage in STAGES}
         target = directory / STUDY_FILE
-        save_results(target, results, attrs)
+        save_results(target, named, attrs, keys)
         return target
 
     @classmethod
-    def load(cls, directory: Path) -> "Study":
-        """Read a study back."""
-        file = directory / STUDY_FILE if directory.is_dir() else directory
+    def load(cls, directory: Path | str) -> "Study":
+        """Read a study back, from its directory or its file."""
+        file = Path(directory)
+        file = file / STUDY_FILE if file.is_dir() else file
         attrs = study_attrs(file)
-        kinds: dict[str, type] = {
-            "postures": Series,
-            "measured": Measured,
-            "microstates": Microstates,
-            "symbols": Symbols,
-            "chain": MarkovChain,
-            "spectrum": Spectrum,
-            "cut": Cut,
-            "tree": StateTree,
-            "traits": StateTraits,
-            "simulated": Series,
-            "ledger": Ledger,
-        }
-        optional: dict[str, type] = {
-            "basis": PostureBasis,
-            "path": AnimalPath,
-            "scan": EntropyTable,
-            "lag_scan": LagScan,
-            "noise_floor": NoiseFloor,
-        }
+        kinds = {f"{stage.name}/{name}": kind for stage in STAGES for name, kind in stage.gives.items()}
         try:
-            parts = load_results(file, kinds | optional)
+            parts = load_results(file, kinds)
             settings = CompleteSettings.model_validate_json(attrs["settings"])
+            keys = {name: found[KEY] for name, found in load_group_attrs(file).items() if KEY in found}
         except Exception as error:  # a damaged file makes HDF5 and its readers raise almost anything
             raise InputFormatError(f"{file}: a part of it is damaged ({error}). Run it again.") from error
-        missing = [name for name in kinds if name not in parts]
+        results: dict[str, Any] = {where.partition("/")[2]: parts.get(where) for where in kinds}
+        missing = [name for name, result in results.items() if result is None and name not in OPTIONAL]
         if missing:
             raise InputFormatError(f"{file}: lacks {', '.join(missing)}. Run it again.")
-        empty: dict[str, Any] = dict.fromkeys(optional)
-        return cls(settings=settings, **(empty | parts))
+        return cls(settings=settings, keys=keys, **results)
 
 
 def study_attrs(file: Path) -> dict[str, str]:
@@ -217,6 +179,7 @@ def run_study(
     settings: Settings | None = None,
     *,
     basis: PostureBasis | None = None,
+    directory: Path | None = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Study:
@@ -231,105 +194,86 @@ def run_study(
     basis
         Posture modes; by default they are fitted to angles, centerlines and keypoints, and amplitudes are taken as they
         are.
+    directory
+        Where every stage is kept as soon as it is complete, and the study in the end. Run again after any
+        interruption, or with other settings, it computes only what is not there yet. Nothing is written by default.
     threads
         Cores to use; the result does not depend on it.
     progress
-        Called before each stage.
+        Called as the work goes on.
     """
     settings = settings or Settings()
-    report = _stage_reporter(progress)
-    report("postures")
-    postures, basis = project_postures(recording, settings.n_modes, basis)
-    report("scan")
-    scan = scan_entropy(postures, quick_grid(postures, settings.seed), threads=threads) if settings.scan else None
-    report("sequences")
-    sequences = DelayEmbedding(n_delays=settings.sequence_frames(postures.sampling)).transform(postures)
-    used = settings.model_copy(update={"n_modes": postures.n_components})
-    chosen = used.complete(postures.sampling, int(sequences.segments.lengths.sum()))
-    report("microstates")
-    partition = Partition(n_states=chosen.n_states, seed=chosen.seed, threads=threads).fit(sequences)
-    symbols = partition.label(sequences)
-    report("chain")
-    chain = MarkovChain.from_symbols(symbols, chosen.lag)
-    spectrum = slow_spectrum(chain, N_MODES)
-    report("timescales")
-    lag_scan = scan_lags(symbols, lag_grid(symbols, LONGEST_LAG, 16), n_modes=N_MODES, threads=threads)
-    floor = noise_floor(symbols, chosen.lag, shuffles=Shuffles(n=10, seed=chosen.seed), threads=threads)
-    report("macrostates")
-    cut = best_cut(chain, chosen.min_measure)
-    report("tree")
-    tree = stable_tree(chain, symbols, chosen, threads=threads)
-    measured = measured_paths(recording)
-    traits = tree_traits(tree, symbols, postures, basis, measured.speed(postures))
-    report("simulation")
-    simulated = simulate_animals(chain, postures, symbols, chosen)
-    report("paths")
-    has_body = basis is not None and basis.features == "angle"
-    path = _paths(simulated, basis, chosen, threads) if has_body else None
-    report(None)
-    study = Study(
-        settings=chosen,
-        postures=postures,
-        basis=basis,
-        measured=measured,
-        microstates=partition.microstates_,
-        symbols=symbols,
-        chain=chain,
-        spectrum=spectrum,
-        cut=cut,
-        tree=tree,
-        traits=traits,
-        simulated=simulated,
-        path=path,
-        ledger=keep_ledger(recording, postures, symbols, chain),
-        scan=scan,
-        lag_scan=lag_scan,
-        noise_floor=floor,
-    )
+    given = {"recording": recording, "given_basis": basis}
+    expected = _expected(recording, settings, threads)
+    if directory is None:
+        return _run_stages(Engine(results=given, threads=threads, progress=progress, expected=expected), settings)
+    shelf = Shelf(directory, STUDY_FILE, STAGES)
+    with shelf.locked():
+        engine = Engine(results=given, shelf=shelf, threads=threads, progress=progress, expected=expected)
+        study = _run_stages(engine, settings)
+        if not _is_written(study, directory):
+            write_settings(directory / SETTINGS_FILE, study.settings)
+            study.save(directory)
+        write_provenance(directory, study.settings, engine, recording)
+    shelf.clear()
+    return study
+
+
+def plan_study(
+    recording: Recording,
+    settings: Settings,
+    *,
+    basis: PostureBasis | None = None,
+    directory: Path,
+    threads: int = 1,
+) -> Sequence[PlannedStage]:
+    """Tell what a run would compute, and about how long it would take; nothing is computed or written.
+
+    Parameters
+    ----------
+    recording, settings, basis, directory, threads
+        As for `run_study`.
+    """
+    expected = _expected(recording, settings, threads)
+    engine = Engine(results={"recording": recording, "given_basis": basis}, shelf=Shelf(directory, STUDY_FILE, STAGES))
+    planned = list(plan_stages(STAGES[:1], settings, engine, expected))
+    if "postures" in engine.results:
+        settings = complete_settings(settings, engine.results["postures"])
+    return [*planned, *plan_stages(STAGES[1:], settings, engine, expected)]
+
+
+def _run_stages(engine: Engine, settings: Settings) -> Study:
+    first, *others = STAGES
+    engine.run(first, settings)
+    chosen = complete_settings(settings, engine.results["postures"])
+    for stage in others:
+        engine.run(stage, chosen)
+    results = {name: engine.results[name] for stage in STAGES for name in stage.gives}
+    study = Study(settings=chosen, keys=dict(engine.keys), **results)
     check_renames(study)
     return study
 
 
-def stable_tree(
-    chain: MarkovChain,
-    symbols: Symbols,
-    settings: CompleteSettings,
-    *,
-    n_shuffles: int = 0,
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> StateTree:
-    """Grow the tree of states and measure how well its nodes are found again.
+def _is_written(study: Study, directory: Path) -> bool:
+    """Tell whether the directory holds this very study already."""
+    try:
+        attrs = load_group_attrs(directory / STUDY_FILE)
+    except (OSError, ValueError):
+        return False
+    keys = {name: found[KEY] for name, found in attrs.items() if KEY in found}
+    return keys == study.keys and attrs[""].get("settings") == study.settings.model_dump_json()
 
-    Parameters
-    ----------
-    chain, symbols, settings
-        Of the study.
-    n_shuffles
-        Divide a state only where its slow mode exceeds what so many shuffles reach.
-    threads, progress
-        See `map_tasks`.
-    """
-    growth = GrowthRule(
-        n_states=settings.n_behaviours,
-        min_measure=settings.min_measure,
-        seed=settings.seed,
-        n_shuffles=n_shuffles,
-    )
-    tree = grow_tree(chain, growth, symbols=symbols)
-    if settings.n_resamples == 0:
-        return tree
-    n_resamples = settings.n_resamples
-    return resample_tree(tree, symbols, growth, n_resamples=n_resamples, threads=threads, progress=progress)
+
+def _expected(recording: Recording, settings: Settings, threads: int) -> dict[str, float]:
+    """Estimate the time of every stage."""
+    segments, length = recording.segments, settings.sequence_frames(recording.sampling)
+    chosen = settings.complete(recording.sampling, max(segments.window_starts(length).size, 1))
+    size = Size(n_frames=segments.n_rows, n_animals=segments.n_individuals, settings=chosen, threads=threads)
+    return {stage.name: stage.seconds(size) for stage in STAGES}
 
 
 def regrow_study(
-    study: Study,
-    changes: Mapping[str, Any],
-    *,
-    n_shuffles: int = 0,
-    threads: int = 1,
-    progress: Progress | None = None,
+    study: Study, changes: Mapping[str, Any], *, threads: int = 1, progress: Progress | None = None
 ) -> Study:
     """Give a study a new tree of states, with names, and leave all else as it is.
 
@@ -338,94 +282,15 @@ def regrow_study(
     study
         To begin with.
     changes
-        Settings that concern the tree: `n_behaviours`, `min_measure`, `n_resamples`, `names`.
-    n_shuffles, threads, progress
-        See `stable_tree`.
+        Settings that concern the tree: `n_behaviours`, `min_measure`, `n_resamples`, `n_shuffles`, `names`.
+    threads, progress
+        See `map_tasks`.
     """
     settings = CompleteSettings.model_validate(study.settings.model_dump() | dict(changes))
-    tree = stable_tree(study.chain, study.symbols, settings, n_shuffles=n_shuffles, threads=threads, progress=progress)
-    traits = tree_traits(tree, study.symbols, study.postures, study.basis, study.measured.speed(study.postures))
-    grown = dataclasses.replace(study, settings=settings, tree=tree, traits=traits)
+    engine = Engine(results=study.results(), threads=threads, progress=progress)
+    stage = next(stage for stage in STAGES if stage.name == "states")
+    engine.run(stage, settings)
+    found = {name: engine.results[name] for name in stage.gives}
+    grown = dataclasses.replace(study, settings=settings, keys={**study.keys, **engine.keys}, **found)
     check_renames(grown)
     return grown
-
-
-def project_postures(
-    recording: Recording, n_modes: int, basis: PostureBasis | None
-) -> tuple[Series, PostureBasis | None]:
-    """Bring any recording to mode amplitudes, fitting a basis where there is none."""
-    if recording.kind == "amplitude" and basis is None:
-        return amplitude_series(recording, min(n_modes, recording.values.shape[1])), None
-    if basis is None:
-        n_features = recording.values[0].size if recording.kind != "centerline" else n_modes
-        basis = PostureBasis.fit(recording, min(n_modes, n_features))
-    return basis.project(recording), basis
-
-
-def simulate_animals(chain: MarkovChain, postures: Series, symbols: Symbols, settings: CompleteSettings) -> Series:
-    """Walk the chain and unfold the postures of every walk."""
-    walks = simulate_symbols(
-        chain,
-        settings.simulated_minutes * 60,
-        n_walks=settings.n_walks,
-        rng=generator(settings.seed, "walks"),
-    )
-    return unfold_postures(
-        walks,
-        postures,
-        symbols,
-        settings.n_delays,
-        rng=generator(settings.seed, "postures"),
-        method=settings.unfolding,
-    )
-
-
-def _paths(simulated: Series, basis: PostureBasis | None, settings: CompleteSettings, threads: int) -> AnimalPath:
-    return propel(simulated, settings.drag_ratio, basis=basis, scheme=settings.scheme, threads=threads)
-
-
-def measured_paths(recording: Recording) -> Measured:
-    """Collect what the recording says of paths and body lengths."""
-    n_rows = len(recording.values)
-    lengths = recording.body_lengths
-    return Measured(
-        centroid=np.full((n_rows, 2), np.nan) if recording.centroid is None else np.asarray(recording.centroid),
-        body_length=np.array([lengths.get(name, np.nan) for name in recording.individuals]),
-        length_unit=str(recording.dataset.attrs.get("length_unit", "")),
-        source=str(recording.dataset.attrs.get("source_format", "")),
-    )
-
-
-def keep_ledger(recording: Recording, postures: Series, symbols: Symbols, chain: MarkovChain) -> Ledger:
-    """Write down what every step lost, per animal."""
-    names = postures.segments.individuals
-    frames, windows = postures.segments.count_rows(), symbols.segments.count_rows()
-    book = recording.ledger().note(
-        "sequences", names, "windows", frames, windows, reason="too close to a gap or an end"
-    )
-    first, last = symbols.segments.pairs(symbols.sampling.frames(chain.lag))
-    owner = symbols.segments.row_individual[first]
-    connected = chain.state_index >= 0
-    inside = connected[symbols.labels[first]] & connected[symbols.labels[last]]
-    n_animals = len(names)
-    pairs = np.bincount(owner, minlength=n_animals)
-    kept = np.bincount(owner, inside, n_animals).astype(int)
-    book = book.note("transitions", names, "transitions", windows, pairs, reason="no partner one lag later")
-    book = book.note("transitions", names, "transitions", pairs, kept, reason="state outside the connected chain")
-    return book.note(
-        "chain",
-        ("all",),
-        "states",
-        np.array([chain.n_states]),
-        np.array([chain.states.size]),
-        reason="not connected with the others",
-    )
-
-
-def _stage_reporter(progress: Progress | None) -> Callable[[str | None], None]:
-    def report(stage: str | None) -> None:
-        if progress is not None:
-            done = STAGES.index(stage) if stage is not None else len(STAGES)
-            progress(stage or STAGES[-1], done, len(STAGES))
-
-    return report

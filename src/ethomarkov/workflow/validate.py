@@ -7,6 +7,7 @@ import numpy as np
 from scipy import stats
 
 from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import Progress
@@ -31,6 +32,9 @@ from ethomarkov.workflow.summary import study_warnings
 
 RARE_SHARE = 0.25
 MOST_WALKS = 200
+FEWEST_SAMPLES = 10_000
+"""Comparisons of futures in all animals together."""
+EVENTS, LEAVING = "event rates", "leaving rates"
 CORRELATION, CORRELATION_SECONDS = "autocorrelation", 6.0
 ENTRY_STEP = 150.0
 """Seconds from one window of entry rates to the next, half of its five minutes."""
@@ -123,32 +127,127 @@ def validate_study(
     threads, progress
         Cores to use; called now and then.
     """
-    models = _models(study)
-    animals = tuple(check_animal(study, k, n_runs, seed=seed, threads=threads, progress=progress) for k in models)
-    agreements = _agreements(animals)
-    entries = _entries(study, study.states(MACRO))
-    drifting = drift(entries, rng=generator(seed, "drift"))
-    fit = fit_rule(study, seed)
-    predicted = simulated_error(
-        study.postures,
-        study.symbols,
-        _every_animal(study, models),
-        PredictionRule(method=study.settings.unfolding),
-        rng=generator(seed, "simulated error"),
+    models = animal_models(study)
+    animals = _check_animals(study, list(models), n_runs, seed, threads, progress)
+    predictions = predict_study(
+        study, models, n_walks=min(n_runs, MOST_WALKS), seed=seed, threads=threads, progress=progress
     )
-    postures = _modelled(study, models)
-    held_out = predict_held_out(postures, fit, threads=threads, progress=progress)
-    return Validation(
-        animals=animals,
-        agreements=agreements,
-        recorded_error=recorded_error(study.postures, study.symbols, rng=generator(seed, "recorded error")),
-        simulated_error=predicted,
-        held_out=held_out,
+    found = {}
+    for kind in ("honest", "leaky") if n_repeats else ():
+        found[kind] = cross_validate_study(
+            study, n_repeats, leaky=kind == "leaky", seed=seed, threads=threads, progress=progress
+        )
+    return assemble_validation(study, animals, predictions, found)
+
+
+def _check_animals(
+    study: Study, individuals: Sequence[int], n_runs: int, seed: int, threads: int, progress: Progress | None
+) -> tuple[AnimalCheck, ...]:
+    inside = threads if len(individuals) == 1 else 1
+    found = map_tasks(
+        lambda k: check_animal(study, k, n_runs, seed=seed, threads=inside),
+        individuals,
+        threads=threads,
+        progress=progress,
+        what="animals",
+    )
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predictions:
+    """What a study's model foretells, and what it takes to be steady.
+
+    Parameters
+    ----------
+    recorded_error, simulated_error, held_out, entries, run_entries, drift
+        See `Validation`.
+    """
+
+    recorded_error: PredictionError
+    simulated_error: PredictionError
+    held_out: HeldOut
+    entries: EntryRate
+    run_entries: EntryRate
+    drift: Drift
+
+
+def predict_study(
+    study: Study,
+    models: Mapping[int, MarkovAnimal],
+    *,
+    n_walks: int = MOST_WALKS,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Predictions:
+    """Measure how far ahead a study's model predicts, in what it has learned from and in what it has not.
+
+    Parameters
+    ----------
+    study
+        To be judged.
+    models
+        Of its animals; see `animal_models`.
+    n_walks
+        Walks of the model of all animals, in which entries into the second macrostate are counted.
+    seed, threads, progress
+        Of all random choices; cores to use; called now and then.
+    """
+    entries = _entries(study, study.states(MACRO))
+    rule, postures = prediction_rule(study), _modelled(study, models)
+    return Predictions(
+        recorded_error=recorded_error(study.postures, study.symbols, rule, rng=generator(seed, "recorded error")),
+        simulated_error=simulated_error(
+            study.postures,
+            study.symbols,
+            _every_animal(study, models),
+            rule,
+            rng=generator(seed, "simulated error"),
+        ),
+        held_out=predict_held_out(postures, fit_rule(study, seed), threads=threads, progress=progress),
         entries=entries,
-        run_entries=_run_entries(study, min(n_runs, MOST_WALKS), seed),
-        drift=drifting,
-        cross_validation=_cross_validate(study, postures, fit, n_repeats, threads, progress) if n_repeats else {},
-        warnings=tuple(_warnings(study, agreements, held_out, drifting)),
+        run_entries=_run_entries(study, n_walks, seed),
+        drift=drift(entries, rng=generator(seed, "drift")),
+    )
+
+
+def prediction_rule(study: Study) -> PredictionRule:
+    """Compare futures as the study unfolds postures; the published way without its smoothing, which hides seams."""
+    method, n_animals = study.settings.unfolding, study.symbols.segments.n_individuals
+    return PredictionRule(
+        method="paper-filled" if method == "paper" else method,
+        n_samples=max(PredictionRule().n_samples, FEWEST_SAMPLES // n_animals),
+    )
+
+
+def assemble_validation(
+    study: Study,
+    animals: Sequence[AnimalCheck],
+    predictions: Predictions,
+    cross_validation: Mapping[str, CrossValidation],
+) -> Validation:
+    """Put the parts of a validation together and draw its conclusions.
+
+    Parameters
+    ----------
+    study
+        That is judged.
+    animals, predictions, cross_validation
+        What was measured.
+    """
+    agreements = _agreements(animals)
+    return Validation(
+        animals=tuple(animals),
+        agreements=agreements,
+        recorded_error=predictions.recorded_error,
+        simulated_error=predictions.simulated_error,
+        held_out=predictions.held_out,
+        entries=predictions.entries,
+        run_entries=predictions.run_entries,
+        drift=predictions.drift,
+        cross_validation=cross_validation,
+        warnings=tuple(_warnings(study, agreements, predictions.held_out, predictions.drift)),
     )
 
 
@@ -164,8 +263,8 @@ def fit_rule(study: Study, seed: int = 0) -> FitRule:
     )
 
 
-def _models(study: Study) -> dict[int, MarkovAnimal]:
-    """Markov animals of the individuals that have enough data for one."""
+def animal_models(study: Study) -> dict[int, MarkovAnimal]:
+    """Give the Markov animals of the individuals that have enough data for one, by index."""
     found = {}
     for k in range(study.symbols.segments.n_individuals):
         try:
@@ -249,20 +348,34 @@ def _over_animals(checks: Sequence[Check]) -> tuple[Interval, Interval]:
     )
 
 
-def _cross_validate(
-    study: Study, postures: Series, fit: FitRule, n_repeats: int, threads: int, progress: Progress | None
-) -> dict[str, CrossValidation]:
-    """Cross-validate in blocks, honestly and as published, on the same splits."""
-    splits = block_splits(postures.segments, n_repeats=n_repeats, rng=generator(fit.seed, "splits"))
+def cross_validate_study(
+    study: Study,
+    n_repeats: int,
+    *,
+    leaky: bool = False,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> CrossValidation:
+    """Cross-validate in blocks, three of ten held out; the first splits are the same whatever their number.
+
+    Parameters
+    ----------
+    study
+        To be judged. All is learned anew.
+    n_repeats
+        Splits; 50 as published.
+    leaky
+        Do as published; see `FitRule`.
+    seed, threads, progress
+        Of splits and runs; splits worked on at once; called after each.
+    """
+    postures, fit = _modelled(study, animal_models(study)), fit_rule(study, seed)
+    splits = block_splits(postures.segments, n_repeats=n_repeats, rng=generator(seed, "splits"))
     statistics = worm_statistics(fit.lag)
-    statistics = statistics if study.is_worm else {"leaving rates": statistics["leaving rates"]}
+    statistics = statistics if study.is_worm else {LEAVING: statistics[LEAVING]}
     statistics |= {CORRELATION: lambda postures, _: autocorrelation(postures, CORRELATION_SECONDS).values[0]}
-    return {
-        kind: cross_validate(
-            postures, replace(fit, leaky=kind == "leaky"), splits, statistics, threads=threads, progress=progress
-        )
-        for kind in ("honest", "leaky")
-    }
+    return cross_validate(postures, replace(fit, leaky=leaky), splits, statistics, threads=threads, progress=progress)
 
 
 def _warnings(study: Study, agreements: Sequence[Agreement], held_out: HeldOut, drifting: Drift) -> Iterator[str]:

@@ -84,6 +84,14 @@ def test_of_keeps_rows_and_names(three_animals):
     assert one.individuals == three_animals.individuals
 
 
+def test_cut_counts_rows_from_the_first_of_the_animal():
+    segments = Segments.from_valid(np.array([1, 0, 1, 1, 0, 1], dtype=bool), np.array([0, 2, 6]), ("a", "b"))
+    own = segments.cut(1)
+    assert own.bounds.tolist() == [[0, 2, 0], [3, 4, 0]]
+    assert own.offsets.tolist() == [0, 4]
+    assert own.individuals == ("b",)
+
+
 def test_arrays_are_read_only_and_callers_are_left_alone():
     offsets = np.array([0, 3])
     segments = Segments(bounds=np.array([[0, 3, 0]]), offsets=offsets, individuals=("a",))

@@ -50,6 +50,24 @@ def test_of_cuts_out_one_animal_with_its_gaps():
     assert one.sampling == series.sampling
 
 
+def test_of_carries_the_runs_whatever_the_other_rows_hold():
+    segments = Segments.from_valid(np.array([1, 1, 0, 0, 1, 1], dtype=bool), np.array([0, 3, 6]))
+    one = Series(values=np.arange(6.0)[:, None], segments=segments, sampling=Sampling(2.0)).of(1)
+    assert one.segments.bounds.tolist() == [[1, 3, 0]]
+    assert one.values.ravel().tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 100])
+def test_blocks_give_the_rows_of_the_runs_in_order(n_rows):
+    rows = np.arange(20.0).reshape(10, 2)
+    rows[[0, 4, 5]] = np.nan
+    series = Series.from_rows(rows, 1.0)
+    blocks = list(series.blocks(n_rows))
+    assert max(len(values) for _, values in blocks) == min(n_rows, 7)
+    assert np.concatenate([index for index, _ in blocks]).tolist() == [1, 2, 3, 6, 7, 8, 9]
+    np.testing.assert_array_equal(np.concatenate([values for _, values in blocks]), rows[[1, 2, 3, 6, 7, 8, 9]])
+
+
 def test_with_rows_keeps_animals_and_finds_new_gaps():
     series = Series.from_rows(np.zeros((4, 2)), 2.0, np.array([0, 2, 4]), ("a", "b"))
     other = series.with_rows(np.array([1.0, np.nan, 3.0, 4.0]))

@@ -1,11 +1,21 @@
 """The commands that reproduce the paper and fetch its data."""
 
+import contextlib
 import csv
+import functools
+import io
+import json
 
 import numpy as np
 import pytest
 
+from ethomarkov.cli.commands.reproduce import reproduce
+from ethomarkov.cli.options import RunningOptions
 from ethomarkov.io.download import DownloadError, FetchedFile
+from ethomarkov.report.paper_parts import gather_parts
+from ethomarkov.validation.prediction import PredictionRule
+from ethomarkov.workflow import Settings, Study, study_findings, validate
+from ethomarkov.workflow.reproduction_stages import ReproduceSettings
 
 
 def test_data_explain_needs_no_network(cli, tmp_path):
@@ -73,9 +83,76 @@ def test_reproduce_from_paths_alone(cli, paths, tmp_path):
     assert "cannot be judged" in page
 
 
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    """Two synthetic worms of three minutes, with all that the command writes but pictures, and its words."""
+    out_folder, words = tmp_path_factory.mktemp("reproduced"), io.StringIO()
+    settings = functools.partial(
+        ReproduceSettings, study=Settings.paper().model_copy(update={"n_states": 20, "n_behaviours": 2})
+    )
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(words):
+        patch.setattr(study_findings, "N_RESAMPLES", 5)
+        patch.setattr(validate, "prediction_rule", lambda _: PredictionRule(method="paper-filled", n_samples=20))
+        patch.setattr("ethomarkov.cli.commands.reproduce.ReproduceSettings", settings)
+        patch.setenv("COLUMNS", "1000")
+        reproduce(
+            out=out_folder,
+            worms=2,
+            minutes=3.0,
+            runs=3,
+            shuffles=2,
+            repeats=2,
+            honest_repeats=1,
+            figures=False,
+            running=RunningOptions(threads=1),
+        )
+    return out_folder, words.getvalue()
+
+
+@pytest.mark.slow
+def test_everything_is_written_where_other_commands_write_it(reproduced):
+    """So that the figures and the report find it, and take it for that of this study."""
+    out_folder, _ = reproduced
+    study = Study.load(out_folder)
+    parts = gather_parts(study, out_folder)
+    assert parts.remarks == ()
+    assert parts.scan.n_delays.size == 20
+    assert parts.noise_floor.eigenvalues.size == 2
+    assert [runs.name for runs in parts.animal_runs] == list(study.symbols.segments.individuals)
+    assert len(parts.state_runs) == 2
+    assert parts.measured is not None
+    assert parts.reconstruction.measured is not None
+    assert len(parts.animals) == 2
+    assert parts.errors is not None
+    assert {row["statistic"] for row in parts.splits} == {"event rates", "leaving rates"}
+    assert parts.held_out.n_splits == 1
+    assert parts.foraging.level == 2
+
+
+@pytest.mark.slow
+def test_the_time_of_every_stage_is_told(reproduced):
+    out_folder, out = reproduced
+    lines = (out_folder / "timing.md").read_text(encoding="utf-8").splitlines()
+    stages = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
+    assert stages[0] == "stage"
+    assert stages[-2:] == ["writing results", "all"]
+    assert {"microstates", "entropy scan", "animal runs", "leaky splits", "foraging"} <= set(stages)
+    for stage in stages[1:-1]:
+        assert stage in out
+    told = json.loads((out_folder / "provenance.json").read_text(encoding="utf-8"))["stages"]
+    assert [one["stage"].replace("_", " ") for one in told] == stages[1:-2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
-    [(("--runs", "1"), "--runs"), (("--worms", "0"), "--worms"), (("--data", "absent"), "absent")],
+    [
+        (("--runs", "1"), "--runs"),
+        (("--shuffles", "0"), "--shuffles"),
+        (("--repeats", "-1"), "--repeats"),
+        (("--honest-repeats", "-1"), "--honest-repeats"),
+        (("--worms", "0"), "--worms"),
+        (("--data", "absent"), "absent"),
+    ],
 )
 def test_mistakes_are_named(cli, tmp_path, monkeypatch, arguments, named):
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+import shutil
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from ethomarkov.cli.commands.validate import validate
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.tables import write_table
 from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage
-from ethomarkov.io.results import group_name, load_attrs, load_result, load_results
+from ethomarkov.io.results import group_name, load_attrs, load_result, load_results, save_results
+from ethomarkov.report.paper_parts import gather_parts
 from ethomarkov.validation.drifting import Drift, EntryRate
 from ethomarkov.validation.held_out import HeldOut
 from ethomarkov.validation.prediction import PredictionError
@@ -143,6 +145,26 @@ def test_the_table_of_cross_validation(validated):
     for row in rows:
         assert (row["repeats"], row["expected_inside"]) == ("2", "0.95")
         assert float(row["share_inside"]) in (0.0, 0.5, 1.0)
+
+
+def test_figures_find_the_cross_validation(validated, study, monkeypatch, tmp_path):
+    monkeypatch.setattr("ethomarkov.report.paper_parts.N_RESAMPLES", 3)
+    whole, out = Study.load(study.directory), validated[0]
+    parts = gather_parts(whole, out.parent)
+    assert parts.remarks == ()
+    assert parts.held_out.individuals == whole.symbols.segments.individuals
+    assert (parts.held_out.n_splits, parts.held_out.n_runs) == (2, 2 * 39)
+    np.testing.assert_allclose(parts.held_out.test[:, :, :, 0], 1, rtol=1e-6)
+    assert (parts.held_out.test[:, 1] <= parts.held_out.test[:, 2]).all()
+    assert len(parts.splits) == 2 * (3 + 2)
+    # A validation without repeats leaves the table of an earlier one beside it, which is not taken for its own.
+    names = [group_name("animal", k, name) for k, name in enumerate(whole.symbols.segments.individuals)]
+    later = load_results(out / "validation.nc", KINDS | dict.fromkeys(names, AnimalCheck))
+    save_results(tmp_path / "validation.nc", later, load_attrs(out / "validation.nc"))
+    shutil.copy(out / "cross_validation.csv", tmp_path)
+    parts = gather_parts(whole, tmp_path)
+    assert len(parts.animals) == 2
+    assert (parts.held_out, parts.splits) == (None, ())
 
 
 @pytest.mark.slow

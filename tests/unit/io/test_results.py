@@ -29,7 +29,7 @@ from ethomarkov.workflow import Settings, Study, run_study
 from ethomarkov.workflow.kinetics import study_kinetics
 from ethomarkov.workflow.paths import reconstruct_paths
 from ethomarkov.workflow.runs import animal_model, simulate_runs
-from ethomarkov.workflow.study import Measured
+from ethomarkov.workflow.stages import Measured
 
 
 def make_series() -> Series:

@@ -6,7 +6,7 @@ from scipy import linalg
 
 from ethomarkov._core.series import Series
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.locomotion import Path, propel, resistive_kernels, skeletons
+from ethomarkov.locomotion import Path, propel, resistive, resistive_kernels, skeletons
 from ethomarkov.posture import PostureBasis
 
 
@@ -204,6 +204,57 @@ def test_sine_and_cosine_of_the_kernel():
     cosines = [resistive_kernels.cos(angle) for angle in angles]
     np.testing.assert_allclose(sines, np.sin(angles), atol=2e-13)
     np.testing.assert_allclose(cosines, np.cos(angles), atol=2e-13)
+
+
+@pytest.mark.parametrize("turns", [0.0, 0.5, 1e3, -1e6])
+def test_direction_takes_off_whole_turns(turns):
+    """To 1e-13 of the angle that is left after so many turns, which is known to the rounding of the whole."""
+    angles = np.linspace(-3.5, 3.5, 7_001)
+    given = turns + angles / (2 * np.pi)
+    found = np.array([resistive_kernels.direction(angle) for angle in given])
+    left = 2 * np.pi * (given - np.rint(given))  # exact but for the last product
+    np.testing.assert_allclose(found, np.stack([np.cos(left), np.sin(left)], axis=1), atol=1e-13)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-13)
+
+
+@pytest.mark.parametrize("jump", [1.0, 3.1, 3.2, 40.0])
+def test_jumps_of_any_size_between_frames(jump):
+    """Up to half a turn the short polynomial holds; beyond, the full one is needed."""
+    theta = gait(70, n_segments=20)
+    theta[::2, 7] += jump
+    theta = theta.astype(np.float32)
+    centroid, heading = numpy_path(theta.astype(float), 30.0)
+    path = path_of(theta)
+    np.testing.assert_allclose(path.centroid, centroid, atol=1e-9)
+    np.testing.assert_allclose(path.heading, heading, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_modes", [1, 5, 6, 13])
+@pytest.mark.parametrize("scale", [0.2, 6.0])
+def test_any_number_of_modes_and_segments(n_modes, scale):
+    """Modes and segments are taken in groups; amplitudes of size 6 jump by more than half a turn."""
+    rng = np.random.default_rng(n_modes)
+    basis = PostureBasis(
+        vectors=np.linalg.qr(rng.normal(size=(33, n_modes)))[0],
+        mean=0.3 * np.cos(np.arange(33)),
+        explained_variance=np.full(n_modes, 1 / n_modes),
+        features="angle",
+        source="test",
+    )
+    waves = Series.from_rows(rng.normal(0, scale, (101, n_modes)), 16.0)
+    path = propel(waves, basis=basis)
+    centroid, heading = numpy_path(waves.values.astype(float) @ basis.vectors.T + basis.mean, 30.0)
+    np.testing.assert_allclose(path.centroid, centroid, atol=1e-9)
+    np.testing.assert_allclose(path.heading, heading, atol=1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["midpoint", "paper"])
+def test_blocks_of_frames_do_not_matter(scheme, monkeypatch):
+    whole = path_of(gait(300), scheme=scheme)
+    monkeypatch.setattr(resistive, "BLOCK_FRAMES", 64)
+    blocks = path_of(gait(300), scheme=scheme)
+    np.testing.assert_array_equal(blocks.centroid, whole.centroid)
+    np.testing.assert_array_equal(blocks.heading, whole.heading)
 
 
 @pytest.mark.parametrize("scheme", ["midpoint", "paper"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from ethomarkov._core.series import Series
 from ethomarkov.posture import PostureBasis, head_tail_bend, paper_gamma, phase_velocity, wavelength
@@ -13,6 +14,15 @@ def rotating(frequency, rate=16.0, n=200, amplitude=6.0):
     modes = np.zeros((n, 5))
     modes[:, 0], modes[:, 1] = amplitude * np.cos(phase), -amplitude * np.sin(phase)
     return modes
+
+
+@pytest.mark.parametrize("n_frames", [4, 5, 60])
+def test_phase_velocity_is_the_slope_of_a_cubic_spline(n_frames):
+    series = Series.from_rows(np.cumsum(np.random.default_rng(n_frames).normal(size=(n_frames, 5)), axis=0), 16.0)
+    a1, a2 = series.values[:, :2].T.astype(float)
+    frames = np.arange(n_frames)
+    slope = CubicSpline(frames, -np.unwrap(np.arctan2(a2, a1)))(frames, 1)
+    np.testing.assert_allclose(phase_velocity(series), slope * 16 / (2 * np.pi), atol=1e-12)
 
 
 class TestPhaseVelocity:

@@ -5,49 +5,49 @@ import re
 import warnings
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from ethomarkov._core.segments import Segments
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.results import group_name, save_results
+from ethomarkov.figures.style import new_figure
+from ethomarkov.figures.validation import draw_test_autocorrelation
+from ethomarkov.io.results import group_name, load_result, save_results
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.recording import Recording, Track
+from ethomarkov.report.held_out import HeldOutCorrelation, summarise_correlation
+from ethomarkov.report.paper_comparison import draw_held_out_correlation
 from ethomarkov.report.paper_figures import (
     CAPTIONS_FILE,
     FIGURES,
-    animal_chains,
     choose_figures,
-    describe_study,
-    figure_1,
-    figure_2,
-    figure_3,
-    figure_4,
-    figure_s1,
-    figure_s4,
-    figure_s5,
-    figure_s7,
-    figure_s9,
     write_captions,
     write_paper_figures,
 )
+from ethomarkov.report.paper_figures_main import figure_1, figure_2, figure_3, figure_4
+from ethomarkov.report.paper_figures_si import animal_chains, figure_s1, figure_s4, figure_s5, figure_s7, figure_s9
+from ethomarkov.report.paper_layout import describe_study
 from ethomarkov.report.paper_parts import gather_parts
 from ethomarkov.report.path_movies import longest_stretch, typical_stays
 from ethomarkov.states import Symbols
 from ethomarkov.synthetic import simulate_worms
+from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
 from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO
+from ethomarkov.workflow.validate import CORRELATION
 
+LOOK = Path(__file__).parents[3] / "docs" / "look.md"
 QUICK = Settings(n_states=40, n_walks=2, simulated_minutes=1.0, n_behaviours=3, n_resamples=0)
 
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch):
     """Intervals need hundreds of fits; here they are drawn, and tested elsewhere."""
-    for module in ("paper_figures", "paper_parts"):
+    for module in ("paper_figures_main", "paper_parts"):
         monkeypatch.setattr(f"ethomarkov.report.{module}.N_RESAMPLES", 3)
 
 
@@ -257,6 +257,49 @@ def test_damaged_results_are_a_remark(study, tmp_path):
     assert [line for line in parts.remarks if "map.nc" in line]
 
 
+def held_out(n_splits: int, *, n_runs: int = 3, missing: bool = False) -> CrossValidation:
+    """A cross-validation of two animals and five modes, whose autocorrelations are random."""
+    rng = np.random.default_rng(0)
+    test = rng.normal(size=(n_splits, 2, 5, 7))
+    simulated = rng.normal(size=(n_splits, 2, n_runs, 5, 7))
+    if missing:  # the last lag has no pair anywhere, that before it in one split only
+        test[..., -1] = simulated[..., -1] = np.nan
+        test[0, ..., -2] = np.nan
+    return CrossValidation(
+        comparisons={CORRELATION: Comparison(test=test, simulated=simulated)},
+        unassigned=np.zeros(n_splits),
+        fit=FitRule(n_delays=3, n_states=4, lag=0.75),
+        individuals=("first", "second"),
+    )
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_held_out_curves_from_the_file_are_those_of_all_splits(missing, tmp_path):
+    found = held_out(4, missing=missing)
+    save_results(tmp_path / "v.nc", {"honest": summarise_correlation(found)}, {})
+    kept = load_result(tmp_path / "v.nc", "honest", HeldOutCorrelation)
+    assert (kept.n_splits, kept.n_runs, kept.individuals) == (4, 12, ("first", "second"))
+    ours, whole = new_figure(4, 2).subplots(1, 2)
+    draw_held_out_correlation(ours, kept, 3, individual=1)
+    draw_test_autocorrelation(whole, found.comparisons[CORRELATION], kept.lags, 3, individual=1)
+    for one, other in zip(ours.lines, whole.lines, strict=True):
+        np.testing.assert_allclose(one.get_xydata(), other.get_xydata(), atol=1e-6)
+        assert one.get_color() == other.get_color()
+    for one, other in zip(ours.collections, whole.collections, strict=True):
+        np.testing.assert_allclose(one.get_paths()[0].vertices, other.get_paths()[0].vertices, atol=1e-6)
+
+
+def test_figure_s4_shows_held_out_curves_of_the_first_animal(study, parts):
+    kept = summarise_correlation(held_out(4))
+    found = figure_s4(study, dataclasses.replace(parts, held_out=kept))
+    assert letters(found.figure) == ["a", "d", "e", "f"]
+    assert "held-out data of first" in found.caption
+    assert [line[:3] for line in found.left_out] == ["(b)", "(c)"]
+    for mode in range(5):
+        line = axes_of(found.figure, f"Mode $a_{{{mode + 1}}}$").lines[0]
+        np.testing.assert_array_equal(line.get_ydata(), kept.test[0, 0, mode])
+
+
 # --- animals without a body wave -------------------------------------------------------------------------------------
 
 
@@ -312,6 +355,22 @@ def test_figures_are_chosen_by_number():
 
 def test_captions_of_nothing():
     assert write_captions({}) == "\n"
+
+
+def test_the_code_of_the_page_on_looking_runs(alone, tmp_path, monkeypatch, capsys):
+    (tmp_path / "study").symlink_to(alone)
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", LOOK.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
+    plt.close("all")
+    assert (tmp_path / "two_panels.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "fig4.png").read_bytes()[:4] == b"\x89PNG"
+    assert capsys.readouterr().out.startswith("**Slow modes, and the states that they divide.** (a) ")
+    for number in FIGURES:
+        assert re.search(rf"^\|[^|]*\b{number}\b", LOOK.read_text(encoding="utf-8"), re.MULTILINE), number
 
 
 # --- typical stays ---------------------------------------------------------------------------------------------------

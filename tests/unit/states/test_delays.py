@@ -30,7 +30,7 @@ def naive(series, length):
 def test_rows_at_a_gap_by_hand():
     embedded = DelayEmbedding(3).transform(numbered(9, gaps=[4]))
     assert embedded.values.shape == (9, 6)
-    assert np.flatnonzero(np.isfinite(embedded.values[:, 0])).tolist() == [1, 2, 6, 7]
+    assert np.flatnonzero(embedded.segments.valid).tolist() == [1, 2, 6, 7]
     assert embedded.values[1].tolist() == [0, 100, 1, 101, 2, 102]
     assert embedded.values[7].tolist() == [6, 106, 7, 107, 8, 108]
     assert embedded.segments.bounds.tolist() == [[1, 3, 0], [6, 8, 0]]
@@ -38,7 +38,7 @@ def test_rows_at_a_gap_by_hand():
 
 def test_an_even_number_is_kept_left_of_the_middle():
     embedded = DelayEmbedding(4).transform(numbered(6))
-    assert np.flatnonzero(np.isfinite(embedded.values[:, 0])).tolist() == [1, 2, 3]
+    assert np.flatnonzero(embedded.segments.valid).tolist() == [1, 2, 3]
     assert embedded.values[1, ::2].tolist() == [0, 1, 2, 3]
 
 
@@ -50,13 +50,17 @@ def test_equals_a_naive_loop(length):
     series = Series.from_rows(rows, 16.0, np.array([0, 70, 70, 71, 300]))
     embedded = DelayEmbedding(length).transform(series)
     expected = naive(series, length)
-    np.testing.assert_array_equal(embedded.values, expected.astype(np.float32))
-    np.testing.assert_array_equal(embedded.segments.valid, np.isfinite(expected).all(axis=1))
+    known = embedded.segments.valid
+    np.testing.assert_array_equal(known, np.isfinite(expected).all(axis=1))
+    np.testing.assert_array_equal(embedded.values[known], expected[known].astype(np.float32))
+    for i in range(series.segments.n_individuals):
+        alone = embedded.of(i)
+        np.testing.assert_array_equal(alone.segments.valid, known[series.segments.row_individual == i])
 
 
 def test_no_window_crosses_from_one_animal_to_the_next():
     embedded = DelayEmbedding(3).transform(numbered(10, offsets=np.array([0, 5, 10])))
-    assert np.flatnonzero(np.isfinite(embedded.values[:, 0])).tolist() == [1, 2, 3, 6, 7, 8]
+    assert np.flatnonzero(embedded.segments.valid).tolist() == [1, 2, 3, 6, 7, 8]
     assert embedded.segments.bounds.tolist() == [[1, 4, 0], [6, 9, 1]]
 
 
@@ -69,6 +73,24 @@ def test_no_window_fits():
     with pytest.raises(SamplingError, match=r"longest gap-free stretch is 5 frames\. Use at most 5"):
         DelayEmbedding(6).transform(numbered(9, gaps=[3]))
     assert DelayEmbedding(5).transform(numbered(9, gaps=[3])).segments.lengths.tolist() == [1]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_order_of_postures_in_memory_does_not_matter(order):
+    """The view on shared frames must never read postures that are stored column by column."""
+    rows = np.random.default_rng(0).normal(size=(500, 3)).astype(np.float32)
+    plain = Series.from_rows(rows, 16.0)
+    stored = Series(values=np.array(rows, order=order), segments=plain.segments, sampling=plain.sampling)
+    known = DelayEmbedding(7).transform(stored)
+    expected = naive(plain, 7)[known.segments.valid]
+    np.testing.assert_array_equal(known.values[known.segments.valid], expected.astype(np.float32))
+
+
+def test_sequences_share_the_memory_of_their_frames():
+    embedded = DelayEmbedding(11).transform(numbered(1000))
+    assert np.shares_memory(embedded.values[5], embedded.values[6])
+    with pytest.raises(ValueError, match="read-only"):
+        embedded.values[5, 0] = 1
 
 
 @pytest.mark.parametrize("length", [0, -1])

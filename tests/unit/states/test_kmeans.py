@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 from ethomarkov._core.series import Series
 from ethomarkov.states import DelayEmbedding, Partition
-from ethomarkov.states.kmeans import lloyd, nearest_centers, seed_order
+from ethomarkov.states.kmeans import SEEDING_TRIALS, NearestCenters, lloyd, nearest_centers, seed_order
 from ethomarkov.states.partition import compress
 
 
@@ -46,6 +46,26 @@ def test_a_wrong_guess_changes_nothing(n_centers, d, seed):
     )
 
 
+@pytest.mark.parametrize("kind", ["walk", "noise"])
+def test_nearest_centers_beyond_every_list(kind):
+    """More centers than are listed, and points that are far from all of them or start at a far one."""
+    rng = np.random.default_rng(2)
+    points = smooth_walk(4000, 6) if kind == "walk" else rng.normal(size=(4000, 6))
+    centers = points[rng.choice(len(points), 1500, replace=False)]
+    far = np.concatenate([points[:500], points[:50] * 100, points.mean(axis=0) + rng.normal(size=(50, 6)) * 0.01])
+    found = lloyd(far, centers, labels=rng.integers(0, 1500, len(far)), max_iterations=1)
+    least = brute_force(far, centers)[1]
+    for labels in (found.labels, nearest_centers(far, centers)):
+        np.testing.assert_allclose(np.square(far - centers[labels]).sum(axis=1), least, rtol=1e-3, atol=1e-4)
+
+
+def test_blocks_get_the_labels_of_the_whole():
+    points = smooth_walk(5000, 7)
+    nearest = NearestCenters(points[::20], threads=2)
+    pieces = [nearest.label(points[k : k + 700]) for k in range(0, 5000, 700)]
+    np.testing.assert_array_equal(np.concatenate(pieces), nearest_centers(points, points[::20]))
+
+
 def test_lloyd_is_that_of_scikit_learn():
     points = smooth_walk(4000, 6)
     start = points[::100].copy()
@@ -83,11 +103,31 @@ def test_seeds_are_nested_distinct_and_spread():
     assert set((many[:8] // 100).tolist()) == set(range(8))
 
 
+def naive_seeds(points, draws):
+    """Greedy k-means++ that measures every point at every trial."""
+    order = [min(int(draws[0, 0] * len(points)), len(points) - 1)]
+    nearest = np.square(points - points[order[0]]).sum(axis=1)
+    for trials in draws[1:]:
+        drawn = np.minimum(np.searchsorted(np.cumsum(nearest), trials * nearest.sum()), len(points) - 1)
+        left = [np.minimum(nearest, np.square(points - points[c]).sum(axis=1)) for c in drawn]
+        best = int(np.argmin([row.sum() for row in left]))
+        order.append(int(drawn[best]))
+        nearest = left[best]
+    return order
+
+
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_seeds_are_those_of_a_search_over_all_points(d):
+    points = np.random.default_rng(d).normal(size=(600, d))
+    draws = np.random.default_rng(7).random((120, SEEDING_TRIALS))
+    assert seed_order(points, 120, np.random.default_rng(7)).tolist() == naive_seeds(points, draws)
+
+
 def test_compression_keeps_distances():
     postures = Series.from_rows(smooth_walk(3000, 5), 16.0)
     sequences = DelayEmbedding(11).transform(postures)
     points = sequences.values[sequences.segments.valid]
-    compact = compress(points)
+    compact = compress(sequences)
     assert compact.shape[1] < points.shape[1]
     variance = compact.var(axis=0).sum() / points.var(axis=0).sum()
     assert 0.998 < variance <= 1.0 + 1e-6

@@ -8,16 +8,17 @@ from scipy import stats
 
 from ethomarkov._core.series import Series
 from ethomarkov.locomotion.displacement import diffusion, msd
-from ethomarkov.posture import find_events
+from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.posture import EventRule, find_events
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.synthetic.worm import WormModel
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.workflow import Settings, checks, run_study
-from ethomarkov.workflow.checks import Check, check_animal, run_duration
+from ethomarkov.workflow.checks import Check, check_animal, observe_animal, run_duration
 from ethomarkov.workflow.paths import measured_path
-from ethomarkov.workflow.runs import animal_model
+from ethomarkov.workflow.runs import animal_model, simulate_runs
 
 QUICK = Settings(
     n_states=60, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0, n_behaviours=2, n_modes=5, seed=2
@@ -58,7 +59,7 @@ def judge(one, monkeypatch):
     model = animal_model(one, 0)
     monkeypatch.setattr(checks, "animal_model", lambda study, individual: model)
 
-    def by_statistic(postures, individual=0, n_runs=40):
+    def by_statistic(postures, individual=0, n_runs=120):
         found = check_animal(with_animals(one, postures), individual, n_runs, seed=1)
         return {check.statistic: check for check in found.checks}
 
@@ -68,7 +69,7 @@ def judge(one, monkeypatch):
 @pytest.fixture(scope="module")
 def own(one):
     """The worm against its own model, without its measured path."""
-    found = check_animal(with_animals(one, one.postures), 0, 40, seed=1)
+    found = check_animal(with_animals(one, one.postures), 0, 120, seed=1)
     return {check.statistic: check for check in found.checks}
 
 
@@ -94,7 +95,7 @@ def test_statistics_of_a_worm(own):
     names = [*DEVIATIONS, *(f"{kind}s" for kind in EVENT_KINDS), SPEED, DIFFUSION]
     assert list(own)[:10] == names
     assert set(own) == {*names, *LEAVING, AUTOCORRELATION, DISTRIBUTION}
-    assert {check.n_runs for check in own.values()} == {40}
+    assert {check.n_runs for check in own.values()} == {120}
     assert len(differing(own) - set(DEVIATIONS)) <= 1
 
 
@@ -244,6 +245,35 @@ def test_curves_are_those_of_the_animal_and_its_runs(study, monkeypatch):
     by_statistic = {check.statistic: check for check in found.checks}
     assert by_statistic[AUTOCORRELATION].low == by_statistic[DISTRIBUTION].low == 0.0
     assert by_statistic[AUTOCORRELATION].n_runs == 5
+
+
+def test_one_ensemble_tells_all(study):
+    """What is observed at once is what the single functions find, of the same runs."""
+    found = observe_animal(study, 1, 4, seed=3)
+    alone = check_animal(study, 1, 4, seed=3)
+    np.testing.assert_array_equal(
+        [dataclasses.astuple(check)[3:] for check in found.check.checks],
+        [dataclasses.astuple(check)[3:] for check in alone.checks],
+    )
+    np.testing.assert_array_equal(found.check.run_correlation.values, alone.run_correlation.values)
+    rule = CrawlRule(duration=120.0, n_runs=4, body_length=float(study.measured.body_length[1]), length_unit="mm")
+    runs = simulate_runs(study, animal_model(study, 1), rule, seed=3)
+    np.testing.assert_array_equal(found.runs.displacement.msd, runs.displacement.msd)
+    np.testing.assert_array_equal(found.runs.event_rates, runs.event_rates)
+    by_hand = [diffusion(msd(runs.path.of(k), np.arange(60.0, 101.0, 5.0))).slope[0] for k in range(4)]
+    np.testing.assert_allclose(found.slope, by_hand, rtol=1e-6)
+    published = [find_events(runs.postures.of(k), EventRule.paper()).rates()[0] for k in range(4)]
+    np.testing.assert_allclose(found.event_rates, np.mean(published, axis=0))
+    assert found.entered > 0
+    assert found.leaving.shape == (2,)
+
+
+def test_what_is_observed_without_a_body(study):
+    found = observe_animal(dataclasses.replace(study, basis=None), 1, 3)
+    assert found.runs is None
+    assert np.isnan(found.slope).all()
+    assert np.isnan(found.event_rates).all()
+    assert np.isfinite(found.entered)
 
 
 def test_runs_are_the_same_on_two_cores_and_other_with_another_seed(study):

@@ -9,14 +9,14 @@ from ethomarkov.cli.commands.run import ModelOptions
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.workflow import Settings
-from ethomarkov.workflow.config import read_settings
+from ethomarkov.workflow.config import read_settings, write_settings
 
 
 @pytest.fixture
 def chosen(monkeypatch, tmp_path):
     """Give ``chosen(text, seed=, **options)``: the settings with which a study would begin."""
 
-    def choose(text, seed=0, **options):
+    def choose(text, seed=None, **options):
         file = tmp_path / "settings.toml"
         file.write_bytes(text.encode() if isinstance(text, str) else text)
         seen = []
@@ -44,6 +44,7 @@ lag = 0.5
 min_measure = 0.01
 n_behaviours = 5
 n_resamples = 3
+n_shuffles = 2
 n_walks = 7
 simulated_minutes = 2.5
 unfolding = "paper"
@@ -69,6 +70,7 @@ def test_every_setting_can_be_filed(chosen):
         "min_measure": 0.01,
         "n_behaviours": 5,
         "n_resamples": 3,
+        "n_shuffles": 2,
         "names": {"slow dorsal": "head casting", "run": "crawl"},
         "n_walks": 7,
         "simulated_minutes": 2.5,
@@ -90,7 +92,9 @@ def test_what_was_said_wins_over_what_was_filed(chosen):
     assert (found.n_modes, found.n_walks) == (4, 7)
 
 
-@pytest.mark.parametrize(("text", "said", "seed"), [("seed = 5", 0, 5), ("seed = 5", 8, 8), ("", 8, 8), ("", 0, 0)])
+@pytest.mark.parametrize(
+    ("text", "said", "seed"), [("seed = 5", None, 5), ("seed = 5", 0, 0), ("seed = 5", 8, 8), ("", 8, 8), ("", None, 0)]
+)
 def test_the_seed(chosen, text, said, seed):
     assert chosen(text, seed=said).seed == seed
 
@@ -118,8 +122,36 @@ def test_wrong_settings_are_named_with_the_file(chosen, text, words):
         chosen(text)
     message = str(caught.value)
     assert message.count("\n") == 0
-    assert "settings.toml: " in message
+    assert f"settings.toml:{2 if text.startswith('[names]') else 1}: " in message
     assert words in message
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("n_modes = 5\n\n# n_state = 1\nn_state = 10", "settings.toml:4: there is no setting 'n_state'"),
+        ("n_modes = 5\n[names]\nrun = 'a'\n'slow dorsal' = 3", "settings.toml:4: names is 3"),
+        ("names = { run = 3 }", "settings.toml:1: names is 3"),
+        ("n_modes = 5\n[cluster]\nqueue = 'short'\nmemry = '4GB'", "settings.toml:4: there is no setting 'memry'; did"),
+        ("[clustr]\nqueue = 'short'", "settings.toml:1: there is no setting 'clustr'; did you mean cluster?"),
+        ("n_modes = 5\ncluster = 3", "settings.toml:2: cluster is 3"),
+    ],
+)
+def test_the_line_of_a_mistake_is_told(chosen, text, place):
+    with pytest.raises(InputFormatError) as caught:
+        chosen(text)
+    assert place in str(caught.value)
+
+
+def test_settings_are_written_back_complete(tmp_path):
+    settings = Settings(n_delays=7, n_states=33, lag=0.5, names={'a "b" = é\\': "x", "run": "crawl"}, scheme="paper")
+    write_settings(tmp_path / "settings.toml", settings)
+    again = read_settings(tmp_path / "settings.toml")
+    assert Settings.model_validate(again.values) == settings
+    assert set(again.values) == set(Settings.model_fields)
+    comments = [line for line in again.text.splitlines() if line.startswith("# ")]
+    assert len(comments) == 1 + len(Settings.model_fields)
+    assert "# Normal over tangential drag, α." in comments
 
 
 def test_all_problems_at_once(chosen):

@@ -1,118 +1,260 @@
-"""Finding what is there, and scoring it."""
+"""Scoring what is there, stage by stage, and going on after any interruption."""
 
-import h5py
+import dataclasses
+import json
+
 import numpy as np
 import pytest
-from scipy.io import savemat
 
-from ethomarkov.exceptions import InputFormatError
-from ethomarkov.posture import PostureBasis
-from ethomarkov.workflow import Settings
-from ethomarkov.workflow.reproduce import (
-    MISSING,
-    Holdings,
-    ReproduceRule,
-    bridge,
-    find_holdings,
-    reproduce_paper,
-    synthetic_holdings,
+from ethomarkov._core.parallel import sent_to
+from ethomarkov._core.series import Series
+from ethomarkov.io.results import load_attrs
+from ethomarkov.locomotion import Path
+from ethomarkov.markov.entropy_scan import ScanGrid
+from ethomarkov.validation.prediction import PredictionRule
+from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
+from ethomarkov.workflow import Settings, Study, study_findings, validate
+from ethomarkov.workflow.findings import FindingTable, point
+from ethomarkov.workflow.holdings import Holdings, synthetic_holdings
+from ethomarkov.workflow.kept_splits import KeptSplits
+from ethomarkov.workflow.reproduce import REPRODUCTION_FILE, reproduce_paper
+from ethomarkov.workflow.reproduction_stages import ReproduceSettings, reproduction_stages, scan_grid
+from ethomarkov.workflow.scoreboard import ENTROPY_RATES, GAINS, N_WORMS, Found
+from ethomarkov.workflow.stages import STAGES
+
+SMALL = ReproduceSettings(
+    n_runs=3,
+    n_shuffles=2,
+    n_repeats=2,
+    n_honest=1,
+    small_scan=True,
+    seed=1,
+    study=Settings.paper().model_copy(update={"n_states": 20, "n_behaviours": 3}),
 )
-from ethomarkov.workflow.scoreboard import N_WORMS
-
-FRAMES = 33_600
+STAGE_NAMES = [stage.name for stage in (*STAGES, *reproduction_stages(2, 3))]
 
 
-def walk(n_frames, seed=0, step=0.01):
-    return np.cumsum(np.random.default_rng(seed).normal(0, step, (n_frames, 2)), axis=0)
+@pytest.fixture(scope="module", autouse=True)
+def few_samples():
+    """Resample and predict no more than a test needs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study_findings, "N_RESAMPLES", 5)
+        patch.setattr(validate, "prediction_rule", lambda _: PredictionRule(method="paper-filled", n_samples=20))
+        yield
 
 
-def write_basis(folder, name="EigenWorms.csv"):
-    np.savetxt(folder / name, PostureBasis.analytic().vectors, delimiter=",", fmt="%.17g")
+@pytest.fixture(scope="module")
+def worms():
+    return synthetic_holdings(2, 75.0, seed=5)
 
 
-def one_worm(folder, n_missing, n_frames=FRAMES):
-    modes = np.random.default_rng(0).normal(0, 5, (n_frames, 5)).astype(np.float32)
-    modes[100 : 100 + n_missing] = np.nan
-    np.savez(folder / "one.npz", modes=modes, centroid_mm=walk(n_frames), fps=16.0)
+@pytest.fixture(scope="module")
+def whole(worms, tmp_path_factory):
+    """The reproduction without interruption, and where it was kept."""
+    directory = tmp_path_factory.mktemp("whole")
+    return reproduce_paper(worms, SMALL, directory=directory), directory
 
 
-class TestHoldings:
-    @pytest.mark.parametrize(("missing", "worm"), [(434, 6), (MISSING[11], 11), (60, 8), (1000, -1)])
-    def test_a_worm_is_known_by_what_it_lacks(self, tmp_path, missing, worm):
-        one_worm(tmp_path, missing)
-        write_basis(tmp_path, "eigenworms.csv")
-        found = find_holdings(tmp_path)
-        assert found.worms == (worm,)
-        assert found.sentence == "postures of 1 worm of twelve"
-        assert found.basis.n_modes == 5
-        assert (found.paths, found.scan, found.lags) == (None, None, None)
-
-    def test_a_shorter_recording_is_no_worm_of_the_paper(self, tmp_path):
-        one_worm(tmp_path, 430, n_frames=20_000)
-        write_basis(tmp_path)
-        assert find_holdings(tmp_path).worms == (-1,)
-
-    def test_tables_and_paths(self, tmp_path):
-        np.savez(tmp_path / "a.npz", centroid_mm=np.zeros((12, 50, 2)), fps=16.0)
-        rates = np.ones((2, 3, 12))
-        np.savez(tmp_path / "b.npz", entropy_rates=rates, entropies=rates, K_range=[1, 2], seed_range=[10, 100, 1000])
-        np.savez(tmp_path / "c.npz", timescales_s=np.full((12, 2, 20), 3.0), lag_frames=[1, 12])
-        found = find_holdings(tmp_path)
-        assert found.recording is None
-        assert found.paths.segments.n_individuals == 12
-        np.testing.assert_allclose(found.scan.entropy_rate, 16.0)
-        np.testing.assert_allclose(found.lags.lags, [1 / 16, 0.75])
-        assert "all twelve" in found.sentence
-
-    def test_the_whole_dataset(self, tmp_path):
-        """Postures at 16 Hz and paths at 32 Hz, in counts and pixels; the cells are stored in another order."""
-        n_frames, n_worms = 64, 3
-        amplitudes = np.random.default_rng(1).normal(0, 5, (n_worms, n_frames, 5))
-        with h5py.File(tmp_path / "PNAS2011-DataStitched.mat", "w") as file:
-            refs = file.create_group("#refs#")
-            cells = [refs.create_dataset(name, data=amplitudes[i].T).ref for i, name in enumerate("dbc")]
-            cell = file.create_dataset("tr", (1, n_worms), dtype=h5py.ref_dtype)
-            cell.attrs["MATLAB_class"] = np.bytes_("cell")
-            cell[0] = cells
-        counts = 788 * (1 + np.arange(n_worms * 2 * n_frames * 2).reshape(n_worms, 2 * n_frames, 2))
-        angles = np.random.default_rng(2).normal(0, 0.3, (n_worms, 2 * n_frames, 100))
-        lengths = np.full((n_worms, 2 * n_frames), 405.0 * 0.7)
-        savemat(tmp_path / "shapes.mat", {"theta_ensemble": angles, "wormCm": counts, "wormLength": lengths})
-        write_basis(tmp_path)
-        found = find_holdings(tmp_path)
-        np.testing.assert_allclose(found.recording.values, amplitudes.reshape(-1, 5), rtol=1e-6)
-        np.testing.assert_allclose(found.recording.centroid, counts[:, ::2].reshape(-1, 2) / 788, rtol=1e-6)
-        assert list(found.recording.body_lengths.values()) == pytest.approx([0.7] * n_worms)
-        assert found.recording.sampling.rate == 16.0
-
-    def test_nothing_there(self, tmp_path):
-        with pytest.raises(InputFormatError, match="data fetch costa2024"):
-            find_holdings(tmp_path)
-        with pytest.raises(InputFormatError, match="no directory"):
-            find_holdings(tmp_path / "absent")
-
-    def test_postures_without_their_modes(self, tmp_path):
-        one_worm(tmp_path, 0, n_frames=100)
-        with pytest.raises(InputFormatError, match=r"EigenWorms\.csv"):
-            find_holdings(tmp_path)
-
-    def test_a_broken_file_is_named(self, tmp_path):
-        (tmp_path / "a.npz").write_bytes(b"no archive")
-        with pytest.raises(InputFormatError, match=r"a\.npz"):
-            find_holdings(tmp_path)
+def kept_stages(directory):
+    told = json.loads((directory / "provenance.json").read_text(encoding="utf-8"))["stages"]
+    return {one["stage"] for one in told if one["kept"]}, [one["stage"] for one in told]
 
 
-def test_lost_positions_are_bridged_by_straight_lines():
-    track = np.array([[[0.0, 0.0], [np.nan, np.nan], [2.0, 4.0], [3.0, np.nan], [4.0, 8.0]]])
-    np.testing.assert_allclose(bridge(track)[0], [[0, 0], [1, 2], [2, 4], [3, 6], [4, 8]])
-    assert np.isnan(track[0, 1, 0])
+def assert_same(directory, other):
+    for name in ("study.nc", REPRODUCTION_FILE, "settings.toml"):
+        assert (directory / name).read_bytes() == (other / name).read_bytes(), name
+
+
+class Stopped(BaseException):
+    """As Ctrl-C: no error that anything may catch."""
+
+
+def stop_when(condition):
+    """Stop at the first report that fulfils a condition."""
+
+    def report(what, done, total):
+        if condition(what, done):
+            raise Stopped
+
+    return report
+
+
+# --- stages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_all_stages_are_told(whole):
+    done, directory = whole
+    assert kept_stages(directory) == (set(), STAGE_NAMES)
+    assert [one.stage for one in done.records] == STAGE_NAMES
+    assert all(one.seconds >= 0 and one.cpu_seconds >= 0 and one.peak_gb > 0 for one in done.records)
+    assert not (directory / ".stages").exists()
+    assert json.loads(load_attrs(directory / REPRODUCTION_FILE)["settings"])["n_runs"] == 3
+
+
+@pytest.mark.slow
+def test_the_study_stands_by_itself(whole):
+    done, directory = whole
+    loaded = Study.load(directory)
+    assert loaded.settings == done.study.settings
+    np.testing.assert_array_equal(loaded.symbols.labels, done.study.symbols.labels)
+
+
+@pytest.mark.slow
+def test_a_directory_changes_nothing(whole, worms):
+    alone = reproduce_paper(worms, SMALL, threads=2)
+    assert repr(alone.rows) == repr(whole[0].rows)
+
+
+@pytest.mark.slow
+def test_tasks_can_be_sent_away(whole, worms):
+    """Functions and tasks of all stages survive the way to another computer, and give the same there."""
+    cloudpickle = pytest.importorskip("cloudpickle")
+    sent = []
+
+    class Elsewhere:
+        def run(self, function, tasks):
+            for task in tasks:
+                sent.append(cloudpickle.dumps((function, task)))
+                there, its = cloudpickle.loads(sent[-1])
+                with sent_to(None):
+                    yield there(its)
+
+    with sent_to(Elsewhere()):
+        done = reproduce_paper(worms, SMALL)
+    assert len(sent) > 20
+    assert repr(done.rows) == repr(whole[0].rows)
+
+
+@pytest.mark.slow
+def test_a_second_call_computes_nothing(whole, worms):
+    done, directory = whole
+    before = (directory / REPRODUCTION_FILE).read_bytes()
+    again = reproduce_paper(worms, SMALL, directory=directory)
+    assert repr(again.rows) == repr(done.rows)
+    assert kept_stages(directory) == (set(STAGE_NAMES), STAGE_NAMES)
+    assert [one.finished for one in again.records] == [one.finished for one in done.records]
+    assert (directory / REPRODUCTION_FILE).read_bytes() == before
+
+
+@pytest.mark.slow
+def test_stopped_in_every_stage_and_resumed(whole, worms, tmp_path):
+    """Stopped at the beginning of every stage in turn, it goes on with that stage and ends the same."""
+    for name in STAGE_NAMES:
+        with pytest.raises(Stopped):
+            reproduce_paper(worms, SMALL, directory=tmp_path, progress=stop_when(lambda what, _, at=name: what == at))
+        parts = {file.stem for file in (tmp_path / ".stages").glob("*.nc")}
+        assert parts == set(STAGE_NAMES[: STAGE_NAMES.index(name)])
+    done = reproduce_paper(worms, SMALL, directory=tmp_path)
+    assert repr(done.rows) == repr(whole[0].rows)
+    assert_same(tmp_path, whole[1])
+
+
+@pytest.mark.slow
+def test_stopped_inside_stages_and_resumed(whole, worms, tmp_path):
+    """Tasks that were finished before the stop are not done again, and the result is the same."""
+    for name in ("entropy_scan", "animal_runs", "state_runs", "leaky_splits"):
+        started = []
+
+        def second_report(what, _, at=name, started=started):
+            started.extend([what] if what == at else [])
+            return len(started) == 2  # the first tells that the stage begins
+
+        with pytest.raises(Stopped):
+            reproduce_paper(worms, SMALL, directory=tmp_path, progress=stop_when(second_report))
+        assert (tmp_path / ".stages" / f"{name}.tasks").stat().st_size > 1000
+    reproduce_paper(worms, SMALL, directory=tmp_path)
+    assert_same(tmp_path, whole[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "computed"),
+    [
+        ({"n_runs": 2}, {"animal_runs", "state_runs", "foraging"}),
+        ({"n_shuffles": 3}, {"relaxation"}),
+        ({"n_repeats": 1}, {"leaky_splits"}),
+        ({"n_honest": 0}, {"honest_splits"}),
+    ],
+    ids=str,
+)
+def test_only_what_depends_on_a_setting_is_computed_again(whole, worms, tmp_path, changes, computed):
+    for name in ("study.nc", REPRODUCTION_FILE, "provenance.json"):
+        (tmp_path / name).write_bytes((whole[1] / name).read_bytes())
+    reproduce_paper(worms, SMALL.model_copy(update=changes), directory=tmp_path)
+    kept, names = kept_stages(tmp_path)
+    assert set(names) - kept == computed
+
+
+@pytest.mark.slow
+def test_what_cannot_be_computed_is_told_after_a_restart_too(worms, tmp_path):
+    """Without the shapes of modes there is no body: paths and food cannot be had, all else is judged."""
+    bare = Holdings(recording=worms.recording, worms=worms.worms)
+    done = reproduce_paper(bare, SMALL, directory=tmp_path)
+    rows = {row.published.key: row for row in done.rows}
+    for what in ("drag ratio", "confined runs", "food"):
+        assert f"({what}: " in rows["drag ratio"].reason
+    assert "tangent angles" in rows["drag ratio"].reason
+    assert rows["reversible time 2"].ours is not None
+    assert rows["simulated rate run to pirouette"].ours is not None
+    assert done.foraging() is None
+    assert repr(reproduce_paper(bare, SMALL, directory=tmp_path).rows) == repr(done.rows)
+
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_validation_and_foraging_come_from_the_stages(whole):
+    done, _ = whole
+    validation = done.validation()
+    assert [one.name for one in validation.animals] == list(done.study.symbols.segments.individuals)
+    assert {one.checks[0].n_runs for one in validation.animals} == {3}
+    assert set(validation.cross_validation) == {"honest", "leaky"}
+    assert len(validation.cross_validation["leaky"].unassigned) == 2
+    assert len(done.every("animal")) == 2
+    assert done.every("animal")[1].runs.displacement.msd.shape[0] == 3
+
+
+def test_the_grid_has_all_published_cells():
+    small, full = (scan_grid(ReproduceSettings(small_scan=small)) for small in (True, False))
+    for grid in (small, full):
+        assert {(k, n) for k in grid.n_delays for n in grid.n_states} >= set(ENTROPY_RATES)
+        assert {k + 1 for k in GAINS} | set(GAINS) <= set(grid.n_delays)
+        assert list(grid.n_delays) == sorted(grid.n_delays)
+    assert (full.n_delays, full.n_states) == (ScanGrid().n_delays, ScanGrid().n_states)
+    assert (len(full.n_delays), len(full.n_states)) == (20, 14)
+
+
+def test_findings_survive_a_table():
+    found = {"a": Found(interval=point(2.0), n_worms=3, note="so"), "b": Found(interval=point(-1.0))}
+    again = FindingTable.from_findings(found).findings()
+    assert list(again) == ["a", "b"]
+    assert (again["a"].interval.estimate, again["a"].n_worms, again["a"].note) == (2.0, 3, "so")
+    assert np.isnan(again["b"].interval.low)
+
+
+def test_cross_validations_survive_being_kept():
+    rng = np.random.default_rng(0)
+    comparisons = {
+        "leaving rates": Comparison(test=rng.random((2, 3, 2)), simulated=rng.random((2, 3, 4, 2))),
+        "autocorrelation": Comparison(test=rng.random((2, 3, 5, 7)), simulated=rng.random((2, 3, 4, 5, 7))),
+    }
+    found = CrossValidation(comparisons=comparisons, unassigned=np.zeros(2), fit=FitRule(), individuals=("a", "b", "c"))
+    again = KeptSplits.from_cross_validation(found).cross_validation()
+    assert set(again.comparisons) == set(comparisons)
+    np.testing.assert_array_equal(again.comparisons["leaving rates"].simulated, comparisons["leaving rates"].simulated)
+    np.testing.assert_allclose(
+        again.comparisons["autocorrelation"].test, comparisons["autocorrelation"].test, rtol=1e-7
+    )
+    assert dataclasses.replace(again, comparisons={}).fit == found.fit
+
+
+# --- the scoreboard --------------------------------------------------------------------------------------------------
 
 
 def test_straight_paths_alone():
     """Speed v and MSD v² τ² of worms that never turn; all else cannot be judged, and says why."""
-    from ethomarkov._core.series import Series
-    from ethomarkov.locomotion import Path
-
     n_frames, speed = 3200, 0.1
     line = np.stack([np.arange(n_frames) * speed / 16, np.zeros(n_frames)], axis=1)
     rows = np.tile(line, (N_WORMS, 1))
@@ -134,7 +276,7 @@ def test_straight_paths_alone():
 def test_synthetic_worms():
     holdings = synthetic_holdings(2, 330.0, seed=5)
     settings = Settings.paper().model_copy(update={"n_states": 40})
-    done = reproduce_paper(holdings, ReproduceRule(n_runs=3, settings=settings, seed=1))
+    done = reproduce_paper(holdings, SMALL.model_copy(update={"study": settings}))
     found = {row.published.key: row for row in done.rows}
     assert {row.verdict for row in done.rows if row.published.source != "truth"} <= {
         "resembles",

@@ -9,10 +9,15 @@ from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.locomotion.displacement import msd
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.posture import find_events
+from ethomarkov.simulation.postures import unfold_blocks
 from ethomarkov.workflow.runs import (
+    EXAMPLES,
     FIT_WINDOW,
+    Ensemble,
     animal_model,
+    displacement_at,
     displacement_lags,
+    fit_lags,
     fitted_diffusion,
     measured_displacement,
     simulate_runs,
@@ -80,6 +85,34 @@ def test_measures_are_those_of_the_runs(runs):
         second = np.linalg.norm(path.centroid[16:] - path.centroid[:-16], axis=1)
         assert runs.speed[k] == pytest.approx(second.mean())
         np.testing.assert_allclose(runs.event_rates[k], find_events(runs.postures.of(k)).rates()[0])
+
+
+def test_walks_are_those_behind_the_runs(study, runs):
+    """Unfolded with the seed of the runs, the walks give their postures."""
+    ensemble = Ensemble(study=study, animal=animal_model(study, 1), rule=RULE, seed=6)
+    seed = int(ensemble._rng().integers(2**63))
+    unfolded = next(unfold_blocks(ensemble.walks(), ensemble.animal.repertoire, walks_per_block=4, rng=seed))
+    np.testing.assert_array_equal(unfolded.values, runs.postures.values)
+
+
+def test_only_a_few_runs_are_kept(study):
+    found = simulate_runs(study, animal_model(study, 1), dataclasses.replace(RULE, n_runs=EXAMPLES + 2), seed=6)
+    assert found.displacement.msd.shape[0] == EXAMPLES + 2
+    assert found.path.segments.n_individuals == found.postures.segments.n_individuals == EXAMPLES
+    assert len(found.path.centroid) == len(found.postures.values) == EXAMPLES * N_FRAMES
+    first = simulate_runs(study, animal_model(study, 1), dataclasses.replace(RULE, n_runs=2), seed=6)
+    np.testing.assert_array_equal(found.path.of(1).centroid, first.path.of(1).centroid)
+
+
+def test_lags_for_curves_and_for_fits_are_measured_at_once(study):
+    """A run of ten minutes is measured once, and both fits are those of its path alone."""
+    rule = dataclasses.replace(RULE, duration=600.0, n_runs=2)
+    found = Ensemble(study=study, animal=animal_model(study, 1), rule=rule).gather(("msd",))
+    for lags in (fit_lags(16.0), displacement_lags(16.0, 600.0)):
+        far = displacement_at(lags, found, rule)
+        np.testing.assert_allclose(far.msd, [msd(found.path.of(k), lags).msd[0] for k in range(2)], rtol=1e-7)
+    np.testing.assert_allclose(fit_lags(16.0), np.arange(60.0, 101.0, 5.0))
+    assert list(found.values) == ["msd"]
 
 
 def test_runs_do_not_depend_on_blocks_cores_or_their_number(study, runs):

@@ -12,7 +12,8 @@ from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, Study, run_study
-from ethomarkov.workflow.study import STAGES, project_postures
+from ethomarkov.workflow.engine import TICKS
+from ethomarkov.workflow.stages import STAGES, project_postures
 
 # --- settings --------------------------------------------------------------------------------------------------------
 
@@ -167,9 +168,11 @@ def test_progress_goes_through_all_stages_in_order(worms):
     seen = []
     settings = Settings(n_states=5, n_walks=1, simulated_minutes=0.1)
     run_study(worms.recording, settings, basis=worms.basis, progress=lambda *step: seen.append(step))
-    assert [name for name, _, _ in seen[:-1]] == list(STAGES)
-    assert [done for _, done, _ in seen] == list(range(len(STAGES) + 1))
-    assert {total for _, _, total in seen} == {len(STAGES)}
+    assert list(dict.fromkeys(name for name, _, _ in seen)) == [stage.name for stage in STAGES]
+    done = [done for _, done, _ in seen]
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, TICKS)
+    assert {total for _, _, total in seen} == {TICKS}
 
 
 def test_the_recording_is_left_as_it_was(worms):

@@ -19,8 +19,8 @@ from ethomarkov.workflow.validate import (
     _agreements,
     _entries,
     _modelled,
-    _models,
     _warnings,
+    animal_models,
     fit_rule,
     validate_study,
 )
@@ -230,7 +230,7 @@ def test_a_single_animal_that_is_long_enough_is_held_out_in_blocks():
     found = validate_study(study, n_runs=3)
     assert [one.name for one in found.animals] == ["worm_00"]
     assert found.held_out.over == "blocks"
-    assert _modelled(study, _models(study)).segments.individuals == ("worm_00",)
+    assert _modelled(study, animal_models(study)).segments.individuals == ("worm_00",)
 
 
 def test_the_reason_is_given_where_no_animal_is_long_enough(study):

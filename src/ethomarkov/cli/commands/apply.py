@@ -14,7 +14,7 @@ from ethomarkov import __version__
 from ethomarkov._core.words import count_of
 from ethomarkov.cli.options import ReadingOptions, RunningOptions
 from ethomarkov.cli.reading import read_recordings
-from ethomarkov.cli.terminal import limited_threads
+from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import atomic_path, check_writable
 from ethomarkov.io.results import save_results
 from ethomarkov.workflow import Study
@@ -48,7 +48,7 @@ def apply(
     fitted = Study.load(study)
     recording = read_recordings(files, reading)
     check_writable(out)
-    with limited_threads(running.threads) as threads:
+    with at_work(running) as threads:
         found = apply_model(fitted, recording, threads=threads)
     _write(found, out, str(study))
     console = Console(quiet=running.quiet)

@@ -6,7 +6,8 @@ from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.study_output import print_outcome, run_and_write
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings
@@ -36,9 +37,9 @@ def demo(
     require_at_least(minutes, 0.1, "--minutes")
     check_writable(out)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
-        made = simulate_worms(worms, minutes * 60, seed=running.seed, threads=threads, progress=progress)
-        settings = Settings(seed=running.seed)
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
+        made = simulate_worms(worms, minutes * 60, seed=running.chosen_seed, threads=threads, progress=progress)
+        settings = Settings(seed=running.chosen_seed)
         figures = run_and_write(made.recording, settings, out, basis=made.basis, threads=threads, progress=progress)
     print_outcome(console, figures, out)
     run, pirouette = made.truth.mean_dwells().mean(axis=0)

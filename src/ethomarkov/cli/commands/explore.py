@@ -9,7 +9,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError, OutputError
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import load_result
@@ -58,12 +59,12 @@ def explore(
     if not serve:
         check_writable(target.parent)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads), progress_bar(console, quiet=running.quiet) as progress:
+    with at_work(running), progress_bar(console, quiet=running.quiet) as progress:
         placed = _written_map(study, method)
         if placed is None:
             sequences = DelayEmbedding(loaded.settings.n_delays).transform(loaded.postures)
             placed = map_sequences(
-                sequences, loaded.microstates, method=method or "umap", seed=running.seed, progress=progress
+                sequences, loaded.microstates, method=method or "umap", seed=running.chosen_seed, progress=progress
             )
         if not serve:
             write_explorer(loaded, placed, target)

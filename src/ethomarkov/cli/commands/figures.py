@@ -7,7 +7,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.report.paper_figures import CAPTIONS_FILE, choose_figures, write_paper_figures
 from ethomarkov.report.paper_parts import gather_parts
@@ -42,7 +43,7 @@ def figures(
     target = out or home / "figures"
     check_writable(target)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads), progress_bar(console, quiet=running.quiet) as progress:
+    with at_work(running), progress_bar(console, quiet=running.quiet) as progress:
         parts = gather_parts(loaded, home)
         drawn = write_paper_figures(loaded, parts, target, only, progress)
     lines = [f"Fig. {number} {reason}" for number, found in drawn.items() for reason in found.left_out]

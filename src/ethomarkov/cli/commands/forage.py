@@ -9,7 +9,8 @@ from rich.table import Table
 
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.tables import write_table
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.style import save_figure
 from ethomarkov.foraging.coverage import SweepRule
@@ -68,14 +69,10 @@ def forage(
     check_writable(target)
     console = Console(quiet=running.quiet)
     sweep = SweepRule(width=width, method="paper" if raster else "capsule")
-    how = ForageRule(n_runs=runs, seconds=seconds, sweep=sweep, seed=running.seed)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+    how = ForageRule(n_runs=runs, seconds=seconds, sweep=sweep, seed=running.chosen_seed)
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         found = forage_study(loaded, at, how, threads=threads, progress=progress)
-        write_table(target / "forage.csv", _rows(found))
-        results = {"coverage": found.coverage, "curve": found.curve, "matching": found.matching}
-        save_results(target / "forage.nc", results, {"settings": loaded.settings.model_dump_json()})
-        with atomic_path(target / "forage.png") as temporary:
-            save_figure(draw_forage_figure(loaded, found, seed=running.seed), temporary)
+        write_foraging(loaded, found, target, running.chosen_seed)
     console.print(_table(found))
     matching = found.matching
     console.print(
@@ -86,6 +83,28 @@ def forage(
         soft_wrap=True,
     )
     console.print(f"Written to {escape(str(target))}.", highlight=False, soft_wrap=True)
+
+
+def write_foraging(study: Study, found: Foraging, out: Path, seed: int, *, draw: bool = True) -> None:
+    """Write what states find, as a table, results and a figure, into a directory.
+
+    Parameters
+    ----------
+    study, found
+        The states.
+    out
+        Directory.
+    seed
+        Of the paths that are drawn.
+    draw
+        Draw the figure too.
+    """
+    write_table(out / "forage.csv", _rows(found))
+    results = {"coverage": found.coverage, "curve": found.curve, "matching": found.matching}
+    save_results(out / "forage.nc", results, {"settings": study.settings.model_dump_json()})
+    if draw:
+        with atomic_path(out / "forage.png") as temporary:
+            save_figure(draw_forage_figure(study, found, seed=seed), temporary)
 
 
 def _table(found: Foraging) -> Table:

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.figures.chain import draw_probabilities, draw_successors, draw_visits
 from ethomarkov.figures.maps import (
     draw_chain_on_map,
@@ -23,7 +24,7 @@ from ethomarkov.io.results import save_results
 from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.spectrum import modes_on_frames, relaxation_time, reversible_modes
 from ethomarkov.posture import phase_velocity
-from ethomarkov.report.paper_figures import animal_chains
+from ethomarkov.report.paper_figures_si import animal_chains
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import SequenceMap, map_sequences
 from ethomarkov.workflow import Study
@@ -56,14 +57,14 @@ def map(
     target = out or (study if study.is_dir() else study.parent)
     check_writable(target)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads), progress_bar(console, quiet=running.quiet):
+    with at_work(running), progress_bar(console, quiet=running.quiet):
         sequences = DelayEmbedding(loaded.settings.n_delays).transform(loaded.postures)
-        found = map_sequences(sequences, loaded.microstates, method=method, seed=running.seed)
+        found = map_sequences(sequences, loaded.microstates, method=method, seed=running.chosen_seed)
         pictures = {"map.png": _draw_map(loaded, found), "chain.png": _draw_chain(loaded, found)}
         for name, figure in pictures.items():
             with atomic_path(target / name) as temporary:
                 save_figure(figure, temporary)
-        save_results(target / "map.nc", {"map": found}, {"method": method, "seed": running.seed})
+        save_results(target / "map.nc", {"map": found}, {"method": method, "seed": running.chosen_seed})
     console.print(
         f"Drawn in {target / 'map.png'} and {target / 'chain.png'}; positions in {target / 'map.nc'}.",
         markup=False,

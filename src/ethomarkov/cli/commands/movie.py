@@ -8,7 +8,8 @@ from rich.console import Console
 
 from ethomarkov._core.types import Progress
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.locomotion.ensemble import CrawlRule
@@ -62,11 +63,11 @@ def movie(
     check_writable(target)
     file = target / f"{kind}{'.gif' if gif else '.mp4'}"
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads), progress_bar(console, quiet=running.quiet) as progress:
+    with at_work(running), progress_bar(console, quiet=running.quiet) as progress:
         if kind == "tour":
             write_tour(loaded, file, progress, level=level)
         else:
-            _write_run(loaded, kind, individual, file, (seconds, running.seed, progress))
+            _write_run(loaded, kind, individual, file, (seconds, running.chosen_seed, progress))
     console.print(f"Filmed in {file}.", highlight=False, markup=False, soft_wrap=True)
 
 

@@ -9,7 +9,8 @@ from rich.markup import escape
 
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.tables import write_table
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
 from ethomarkov.io.results import save_results
@@ -51,10 +52,10 @@ def path(
     check_writable(target)
     console = Console(quiet=running.quiet)
     search = DragSearch(window=window, n_windows=windows, scheme=loaded.settings.scheme)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet):
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet):
         found = reconstruct_paths(loaded, search, threads=threads)
         spread = measured_diffusion(found)
-        _write(loaded, found, spread, target)
+        write_paths(loaded, found, spread, target)
     for line in _findings(found, spread):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"\nWritten to {escape(str(target))}.", highlight=False, soft_wrap=True)
@@ -71,13 +72,26 @@ def measured_diffusion(found: Reconstruction) -> Diffusion | None:
     return diffusion(displacement) if known else None
 
 
-def _write(study: Study, found: Reconstruction, spread: Diffusion | None, out: Path) -> None:
+def write_paths(study: Study, found: Reconstruction, spread: Diffusion | None, out: Path, *, draw: bool = True) -> None:
+    """Write computed paths, a table and figures into a directory.
+
+    Parameters
+    ----------
+    study, found
+        The paths of its animals.
+    spread
+        Diffusion of the measured ones; see `measured_diffusion`.
+    out
+        Directory.
+    draw
+        Draw the figures too.
+    """
     results: dict[str, object] = {"reconstruction": found}
     if spread is not None:
         results["diffusion"] = spread
     save_results(out / "path.nc", results, {"settings": study.settings.model_dump_json()})
     write_table(out / "path.csv", _rows(study, found, spread))
-    for name, figure in draw_reconstruction_figures(study, found).items():
+    for name, figure in draw_reconstruction_figures(study, found).items() if draw else ():
         with atomic_path(out / name) as temporary:
             save_figure(figure, temporary)
 

@@ -1,5 +1,6 @@
 """The paper, reproduced and scored."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -8,22 +9,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ethomarkov._core.types import Progress
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.cli.tables import write_table
-from ethomarkov.cli.terminal import limited_threads, progress_bar
-from ethomarkov.io.atomic import atomic_path, check_writable
-from ethomarkov.workflow.reproduce import (
-    Holdings,
-    ReproduceRule,
-    Reproduction,
-    find_holdings,
-    reproduce_paper,
-    synthetic_holdings,
-)
-from ethomarkov.workflow.scoreboard import count_verdicts, render_html, render_markdown, show_interval, table_rows
+from ethomarkov.cli.reproduction_output import draw_reproduction, write_reproduction, write_scoreboard, write_timing
+from ethomarkov.cli.study_output import show_duration
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
+from ethomarkov.io.atomic import check_writable
+from ethomarkov.workflow.holdings import Holdings, find_holdings, synthetic_holdings
+from ethomarkov.workflow.reproduce import Reproduction, reproduce_paper
+from ethomarkov.workflow.reproduction_stages import ReproduceSettings
+from ethomarkov.workflow.scoreboard import count_verdicts, show_interval
 
 DEFAULT = RunningOptions()
-QUICK_RUNS = 50
 
 
 def reproduce(
@@ -31,51 +29,82 @@ def reproduce(
     data: Path | None = None,
     out: Path = Path("ethomarkov-reproduction"),
     runs: int = 1000,
+    shuffles: int = 100,
+    repeats: int = 50,
+    honest_repeats: int = 5,
     quick: Annotated[bool, Parameter(negative=())] = False,
+    figures: bool = True,
     worms: int = 12,
     minutes: float = 35.0,
     running: RunningOptions = DEFAULT,
 ) -> None:
     """Reproduce the paper from its data, or from synthetic worms, and score every published figure.
 
+    Every stage is kept as soon as it is complete. Run again after an interruption, or with other options, it computes
+    only what is not there yet.
+
     Parameters
     ----------
     data
         Directory of the paper's data, or of any part of them; see `ethomarkov data`. Synthetic worms when left out.
     out
-        Directory for scoreboard.csv, scoreboard.md, scoreboard.html and study.nc.
+        Directory for scoreboard, study, results of all other commands, figures and report.
     runs
         Simulated runs of every worm and of every state.
+    shuffles
+        Shuffled sequences behind every noise floor.
+    repeats
+        Repeats of cross-validation as published.
+    honest_repeats
+        Repeats of an honest cross-validation, which learns all states anew each time.
     quick
-        Make 50 runs.
+        Make 50 runs, 10 shuffles, 5 repeats (2 honest ones) and a small scan.
+    figures
+        Draw all figures and write the report.
     worms, minutes
         Of the synthetic recording.
     """
     require_at_least(runs, 2, "--runs")
+    require_at_least(shuffles, 1, "--shuffles")
+    require_at_least(repeats, 0, "--repeats")
+    require_at_least(honest_repeats, 0, "--honest-repeats")
     require_at_least(worms, 1, "--worms")
     require_at_least(minutes, 1, "--minutes")
     holdings = None if data is None else find_holdings(data)
     check_writable(out)
-    console = Console(quiet=running.quiet)
-    rule = ReproduceRule(n_runs=QUICK_RUNS if quick else runs, seed=running.seed)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+    console, seed = Console(quiet=running.quiet), running.chosen_seed
+    settings = ReproduceSettings(
+        n_runs=runs, n_shuffles=shuffles, n_repeats=repeats, n_honest=honest_repeats, seed=seed
+    )
+    if quick:
+        settings = ReproduceSettings(n_runs=50, n_shuffles=10, n_repeats=5, n_honest=2, small_scan=True, seed=seed)
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         if holdings is None:
-            holdings = synthetic_holdings(worms, 60 * minutes, seed=running.seed, threads=threads, progress=progress)
-        done = reproduce_paper(holdings, rule, threads=threads, progress=progress)
-        _write(done, holdings, out)
+            holdings = synthetic_holdings(worms, 60 * minutes, seed=seed, threads=threads, progress=progress)
+        done = reproduce_paper(holdings, settings, directory=out, threads=threads, progress=progress)
+        times = _write(done, holdings, out, progress, figures=figures)
     console.print(_table(done))
+    console.print(_timing(done, times))
     console.print(f"\nFrom {holdings.sentence}. {count_verdicts(done.rows)}", highlight=False, soft_wrap=True)
     console.print(f"Open {escape(str(out / 'scoreboard.html'))}.", highlight=False, soft_wrap=True)
 
 
-def _write(done: Reproduction, holdings: Holdings, out: Path) -> None:
-    title = f"The paper reproduced from {holdings.sentence}"
-    if done.study is not None:
-        done.study.save(out)
-    write_table(out / "scoreboard.csv", table_rows(done.rows))
-    for name, render in (("scoreboard.md", render_markdown), ("scoreboard.html", render_html)):
-        with atomic_path(out / name) as temporary:
-            temporary.write_text(render(done.rows, title), encoding="utf-8")
+def _write(
+    done: Reproduction, holdings: Holdings, out: Path, progress: Progress | None, *, figures: bool
+) -> dict[str, float]:
+    """Write everything, and tell the seconds that it took beside the stages."""
+    began = time.monotonic()
+    write_scoreboard(done, holdings, out)
+    if done.study is None:
+        return {}
+    write_reproduction(done, done.study, out, draw=figures)
+    times = {"writing results": time.monotonic() - began}
+    if figures:
+        began = time.monotonic()
+        draw_reproduction(done.study, out, progress)
+        times["figures and report"] = time.monotonic() - began
+    write_timing(done, times, out)
+    return times
 
 
 def _table(done: Reproduction) -> Table:
@@ -88,4 +117,17 @@ def _table(done: Reproduction) -> Table:
             published = row.published
             unit = f" ({published.unit})" if published.unit else ""
             table.add_row(f"{published.what}{unit}", f"{published.value:.4g}", show_interval(row.ours), row.verdict)
+    return table
+
+
+def _timing(done: Reproduction, times: dict[str, float]) -> Table:
+    """Show where the time went."""
+    table = Table(box=None, pad_edge=False)
+    for title in ("stage", "time", "CPU time", "peak GB"):
+        table.add_column(title, justify="left" if title == "stage" else "right")
+    for one in done.records:
+        cells = (show_duration(one.seconds), show_duration(one.cpu_seconds), f"{one.peak_gb:.2f}")
+        table.add_row(one.stage.replace("_", " "), *cells)
+    for what, seconds in times.items():
+        table.add_row(what, show_duration(seconds), "", "")
     return table

@@ -1,6 +1,7 @@
 """A study of the user's own recordings."""
 
 import difflib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,13 +13,16 @@ from rich.console import Console
 
 from ethomarkov.cli.options import ReadingOptions, RunningOptions
 from ethomarkov.cli.reading import read_recordings
-from ethomarkov.cli.study_output import print_outcome, run_and_write
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.study_output import print_outcome, print_plan, run_and_write
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.posture import PostureBasis
 from ethomarkov.workflow import Settings
-from ethomarkov.workflow.config import read_settings
+from ethomarkov.workflow.cluster_settings import ClusterSettings
+from ethomarkov.workflow.config import SettingsFile, read_settings
+from ethomarkov.workflow.study import plan_study
 
 
 @Parameter(name="*")
@@ -48,6 +52,7 @@ class ModelOptions:
     """Normal over tangential drag of the body; 30 by default."""
 
 
+CLUSTER_SECTION = "cluster"
 OPTIONS = {
     "n_modes": "modes",
     "n_delays": "delays",
@@ -67,11 +72,15 @@ def run(
     *,
     out: Path,
     basis: Path | None = None,
+    dry_run: Annotated[bool, Parameter(negative=())] = False,
     model: ModelOptions = DEFAULT_MODEL,
     reading: ReadingOptions = DEFAULT_READING,
     running: RunningOptions = DEFAULT_RUNNING,
 ) -> None:
     """Run a study on your recordings: posture sequences, chain, macrostates, simulations, paths, report.
+
+    Every stage is kept as soon as it is complete. Run again after an interruption, or with other settings, it computes
+    only what is not there yet.
 
     Parameters
     ----------
@@ -81,38 +90,48 @@ def run(
         Directory of the results.
     basis
         Posture modes (EigenWorms.csv or .mat); fitted to the data when left out.
+    dry_run
+        Only say what would be computed, and about how long it would take.
     """
-    settings = _settings(model, running.seed)
+    settings, cluster = chosen_settings(model, running.seed)
     recording = read_recordings(files, reading)
     modes = PostureBasis.from_file(basis, settings.n_modes) if basis is not None else None
-    check_writable(out)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+    if dry_run:
+        threads = running.threads or os.cpu_count() or 1
+        planned = plan_study(recording, settings, basis=modes, directory=out, threads=threads)
+        print_plan(Console(), planned, out)
+        return
+    check_writable(out)
+    with at_work(running, cluster) as threads, progress_bar(console, quiet=running.quiet) as progress:
         figures = run_and_write(recording, settings, out, basis=modes, threads=threads, progress=progress)
     print_outcome(console, figures, out)
 
 
-def _settings(model: ModelOptions, seed: int) -> Settings:
+def chosen_settings(model: ModelOptions, seed: int | None) -> tuple[Settings, ClusterSettings]:
     """Take the file's settings, then what was said on the command line."""
-    given = {name: getattr(model, option) for name, option in OPTIONS.items()}
+    given = {name: getattr(model, option) for name, option in OPTIONS.items()} | {"seed": seed}
     said = {name: value for name, value in given.items() if value is not None}
-    filed = read_settings(model.settings) if model.settings is not None else {}
-    if seed or "seed" not in filed:
-        said["seed"] = seed
+    file = read_settings(model.settings) if model.settings is not None else None
+    filed = dict(file.values) if file is not None else {}
+    machine = filed.pop(CLUSTER_SECTION, {})
     try:
-        return Settings.model_validate(filed | said)
+        return Settings.model_validate(filed | said), ClusterSettings.model_validate(machine)
     except ValidationError as error:
-        problems = [_problem(item, set(said)) for item in error.errors()]
-        place = f"{model.settings}: " if model.settings is not None else ""
-        raise InputFormatError(f"{place}{'; '.join(problems)}. Correct it, or leave it out.") from error
+        section = (CLUSTER_SECTION,) if error.title == ClusterSettings.__name__ else ()
+        problems = [_problem(item, section, set(said), file) for item in error.errors()]
+        raise InputFormatError(f"{'; '.join(problems)}. Correct it, or leave it out.") from error
 
 
-def _problem(item: ErrorDetails, said: set[str]) -> str:
-    """Say what is wrong with a setting, under the name by which it was given."""
-    name = str(item["loc"][0])
-    if item["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(name, Settings.model_fields, n=1)
-        hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(Settings.model_fields)}"
-        return f"there is no setting {name!r}{hint}"
-    shown = f"--{OPTIONS.get(name, name).replace('_', '-')}" if name in said else name
-    return f"{shown} is {item['input']}: {item['msg']}"
+def _problem(item: ErrorDetails, section: tuple[str, ...], said: set[str], file: SettingsFile | None) -> str:
+    """Say what is wrong with a setting, under the name by which it was given, and where."""
+    name = str(item["loc"][0]) if item["loc"] else CLUSTER_SECTION
+    if not section and name in said:
+        return f"--{OPTIONS.get(name, name).replace('_', '-')} is {item['input']}: {item['msg']}"
+    place = f"{file.place((*section, *item['loc']))}: " if file is not None else ""
+    if item["type"] != "extra_forbidden":
+        return f"{place}{name} is {item['input']}: {item['msg']}"
+    known = list((ClusterSettings if section else Settings).model_fields) + ([] if section else [CLUSTER_SECTION])
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
+    return f"{place}there is no setting {name!r}{hint}"

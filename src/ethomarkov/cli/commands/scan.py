@@ -10,7 +10,8 @@ from rich.console import Console
 from ethomarkov._core.series import Series
 from ethomarkov.cli.options import ReadingOptions, RunningOptions
 from ethomarkov.cli.reading import read_recordings
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains
 from ethomarkov.figures.style import figure_style, new_figure, save_figure
@@ -22,7 +23,7 @@ from ethomarkov.markov.vamp import SecondOpinion, second_opinion
 from ethomarkov.posture import PostureBasis
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.workflow.config import LAG_SECONDS
-from ethomarkov.workflow.study import project_postures
+from ethomarkov.workflow.stages import project_postures
 
 DEFAULT_READING, DEFAULT_RUNNING = ReadingOptions(), RunningOptions()
 
@@ -60,13 +61,13 @@ def scan(
     postures, _ = project_postures(recording, modes, shapes)
     check_writable(out)
     console = Console(quiet=running.quiet)
-    grid = quick_grid(postures, running.seed) if quick else ScanGrid(seed=running.seed, scope=scope)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+    grid = quick_grid(postures, running.chosen_seed) if quick else ScanGrid(seed=running.chosen_seed, scope=scope)
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         table = scan_entropy(postures, grid, threads=threads, progress=progress)
         states = choose_n_states(table)
-        delays = choose_n_delays(table, int(states.value), rng=running.seed)
+        delays = choose_n_delays(table, int(states.value), rng=running.chosen_seed)
         opinion = _second_opinion(postures, table, int(states.value), int(delays.value), threads)
-    _write(table, states, delays, opinion, out)
+    write_scan(table, (states, delays), opinion, out)
     for choice in (states, delays):
         console.print(choice.reason, highlight=False, soft_wrap=True)
         for warning in choice.warnings:
@@ -90,13 +91,37 @@ def _second_opinion(
         return None
 
 
-def _write(table: EntropyTable, states: Choice, delays: Choice, opinion: SecondOpinion | None, out: Path) -> None:
-    with figure_style():
-        figure = new_figure(10, 3.8)
-        left, right = figure.subplots(1, 2)
-        draw_entropy_rates(left, table)
-        draw_gains(right, table, int(states.value), int(delays.value))
-    with atomic_path(out / "scan.png") as temporary:
-        save_figure(figure, temporary)
-        results = {"scan": table} if opinion is None else {"scan": table, "second_opinion": opinion}
-        save_results(out / "scan.nc", results, {"n_states": int(states.value), "n_delays": int(delays.value)})
+def write_scan(
+    table: EntropyTable,
+    choices: tuple[Choice, Choice],
+    opinion: SecondOpinion | None,
+    out: Path,
+    *,
+    draw: bool = True,
+) -> None:
+    """Write a scan and its figure into a directory.
+
+    Parameters
+    ----------
+    table
+        The scan.
+    choices
+        Number of microstates, and frames per sequence.
+    opinion
+        By another score; None where there is none.
+    out
+        Directory.
+    draw
+        Draw the figure too.
+    """
+    n_states, n_delays = (int(choice.value) for choice in choices)
+    if draw:
+        with figure_style():
+            figure = new_figure(10, 3.8)
+            left, right = figure.subplots(1, 2)
+            draw_entropy_rates(left, table)
+            draw_gains(right, table, n_states, n_delays)
+        with atomic_path(out / "scan.png") as temporary:
+            save_figure(figure, temporary)
+    results = {"scan": table} if opinion is None else {"scan": table, "second_opinion": opinion}
+    save_results(out / "scan.nc", results, {"n_states": n_states, "n_delays": n_delays})

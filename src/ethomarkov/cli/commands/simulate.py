@@ -12,7 +12,8 @@ from rich.table import Table
 
 from ethomarkov._core.interval import Interval, bootstrap_interval
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
@@ -88,7 +89,7 @@ def simulate(
     check_writable(target)
     console = Console(quiet=running.quiet)
     lengths, fitted = body_lengths(loaded)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         found: list[Runs] = []
         for individual, model in models:
             body_length, unit = _length(loaded, lengths, individual)
@@ -102,11 +103,13 @@ def simulate(
                 method=unfolding or loaded.settings.unfolding,
                 ring_radius=ring,
             )
-            found.append(simulate_runs(loaded, model, rule, seed=running.seed, threads=threads, progress=progress))
+            found.append(
+                simulate_runs(loaded, model, rule, seed=running.chosen_seed, threads=threads, progress=progress)
+            )
         if not found:
             raise InputFormatError("Nothing of this study has enough data for a model of its own. Use --animal all.")
         data = None if state is not None else measured_displacement(loaded, duration)
-        _write(loaded, found, data, target)
+        write_runs(loaded, found, data, target)
         if movies:
             write_movies(loaded, found[0], target, progress)
     console.print(_table(found, data))
@@ -169,12 +172,25 @@ def _length(study: Study, lengths: np.ndarray, individual: int | None) -> tuple[
     return float(lengths[individual]), unit
 
 
-def _write(study: Study, found: Sequence[Runs], data: Displacement | None, out: Path) -> None:
+def write_runs(study: Study, found: Sequence[Runs], data: Displacement | None, out: Path, *, draw: bool = True) -> None:
+    """Write runs and their figures into a directory.
+
+    Parameters
+    ----------
+    study, found
+        The runs of its animals or states.
+    data
+        How far the animals themselves got.
+    out
+        Directory.
+    draw
+        Draw the figures too.
+    """
     results: dict[str, object] = {group_name("runs", k, one.name): one for k, one in enumerate(found)}
     if data is not None:
         results["measured"] = data
     save_results(out / "simulation.nc", results, {"settings": study.settings.model_dump_json()})
-    for name, figure in draw_run_figures(study, found, data).items():
+    for name, figure in draw_run_figures(study, found, data).items() if draw else ():
         with atomic_path(out / name) as temporary:
             save_figure(figure, temporary)
 

@@ -15,7 +15,8 @@ from ethomarkov._core.interval import bootstrap_interval
 from ethomarkov._core.types import FloatArray
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.tables import write_table
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.coarse.dwell_laws import LawChoice, paper_biexponential
 from ethomarkov.coarse.kinetics import find_dwells
 from ethomarkov.coarse.naming import StateTraits
@@ -80,7 +81,12 @@ def states(
     require_at_least(shuffles, 0, "--shuffles")
     new_names = _renames(rename)
     loaded, home = Study.load(study), _home(study)
-    changes: dict[str, object] = {"n_behaviours": levels, "n_resamples": resamples, "names": {}}
+    changes: dict[str, object] = {
+        "n_behaviours": levels,
+        "n_resamples": resamples,
+        "n_shuffles": shuffles,
+        "names": {},
+    }
     if min_measure is not None:
         if not 0 <= min_measure < 0.5:
             raise InputFormatError(f"--min-measure is {min_measure}; a share from 0 up to 0.5 is needed.")
@@ -89,8 +95,8 @@ def states(
     for place in (target, home):
         check_writable(place)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
-        grown = regrow_study(loaded, changes, n_shuffles=shuffles, threads=threads, progress=progress)
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
+        grown = regrow_study(loaded, changes, threads=threads, progress=progress)
         grown = rename_states(grown, new_names, loaded.settings.names)
         over_seeds = stability_over_seeds(grown, seeds, threads=threads, progress=progress)
         found = {level: study_kinetics(grown, level) for level in dict.fromkeys((MACRO, grown.finest))}

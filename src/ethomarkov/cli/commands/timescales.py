@@ -5,7 +5,8 @@ from pathlib import Path
 from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.figures.scan import draw_lag_scan, draw_spectrum
 from ethomarkov.figures.style import figure_style, new_figure, save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
@@ -53,14 +54,14 @@ def timescales(
     target = out or (study if study.is_dir() else study.parent)
     check_writable(target)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         grid = lag_grid(loaded.symbols, longest_lag, lags)
         scanned = scan_lags(loaded.symbols, grid, threads=threads, progress=progress)
-        how = Shuffles(n=shuffles, seed=running.seed)
+        how = Shuffles(n=shuffles, seed=running.chosen_seed)
         floor = noise_floor(loaded.symbols, loaded.chain.lag, shuffles=how, threads=threads, progress=progress)
         spectrum = slow_spectrum(loaded.chain, modes)
-    choice = choose_lag(scanned.slowest(), rng=running.seed)
-    _write(scanned, floor, spectrum, choice, target)
+    choice = choose_lag(scanned.slowest(), rng=running.chosen_seed)
+    write_timescales(scanned, floor, spectrum, choice, target)
     for line in _findings(loaded, spectrum, floor, choice):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"Tables in {target / 'timescales.nc'}, drawn in {target / 'timescales.png'}.", markup=False)
@@ -85,13 +86,29 @@ def _findings(study: Study, spectrum: Spectrum, floor: NoiseFloor, choice: Choic
     return lines
 
 
-def _write(scanned: LagScan, floor: NoiseFloor, spectrum: Spectrum, choice: Choice, out: Path) -> None:
-    with figure_style():
-        figure = new_figure(10, 3.8)
-        left, right = figure.subplots(1, 2)
-        draw_spectrum(left, spectrum, floor)
-        draw_lag_scan(right, scanned, choice.value)
+def write_timescales(
+    scanned: LagScan, floor: NoiseFloor, spectrum: Spectrum, choice: Choice, out: Path, *, draw: bool = True
+) -> None:
+    """Write relaxation times and their figure into a directory.
+
+    Parameters
+    ----------
+    scanned, floor, spectrum
+        Against the lag, of shuffled symbols, and of the chain.
+    choice
+        The lag that would be chosen.
+    out
+        Directory.
+    draw
+        Draw the figure too.
+    """
+    if draw:
+        with figure_style():
+            figure = new_figure(10, 3.8)
+            left, right = figure.subplots(1, 2)
+            draw_spectrum(left, spectrum, floor)
+            draw_lag_scan(right, scanned, choice.value)
+        with atomic_path(out / "timescales.png") as temporary:
+            save_figure(figure, temporary)
     results = {"lag_scan": scanned, "noise_floor": floor, "spectrum": spectrum}
-    with atomic_path(out / "timescales.png") as temporary:
-        save_figure(figure, temporary)
-        save_results(out / "timescales.nc", results, {"lag": choice.value})
+    save_results(out / "timescales.nc", results, {"lag": choice.value})

@@ -9,12 +9,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ethomarkov._core.types import FloatArray
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.tables import write_table
-from ethomarkov.cli.terminal import limited_threads, progress_bar
+from ethomarkov.cli.terminal import progress_bar
+from ethomarkov.cli.work import at_work
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
 from ethomarkov.io.results import group_name, save_results
+from ethomarkov.report.held_out import summarise_correlation
 from ethomarkov.report.validation_figures import draw_validation_figures
 from ethomarkov.validation.splits import CrossValidation, measure_leak
 from ethomarkov.workflow import Study
@@ -50,11 +53,11 @@ def validate(
     target = out or (study if study.is_dir() else study.parent) / "validation"
     check_writable(target)
     console = Console(quiet=running.quiet)
-    with limited_threads(running.threads) as threads, progress_bar(console, quiet=running.quiet) as progress:
+    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         found = validate_study(
-            loaded, n_runs=runs, n_repeats=repeats, seed=running.seed, threads=threads, progress=progress
+            loaded, n_runs=runs, n_repeats=repeats, seed=running.chosen_seed, threads=threads, progress=progress
         )
-        _write(loaded, found, target)
+        write_validation(loaded, found, target)
     console.print(_table(found))
     for line in _findings(found):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -96,7 +99,18 @@ def _leak_lines(found: Mapping[str, CrossValidation]) -> Iterator[str]:
         )
 
 
-def _write(study: Study, found: Validation, out: Path) -> None:
+def write_validation(study: Study, found: Validation, out: Path, *, draw: bool = True) -> None:
+    """Write tables, results and figures of a validation into a directory.
+
+    Parameters
+    ----------
+    study, found
+        What was judged, and how.
+    out
+        Directory.
+    draw
+        Draw the figures too.
+    """
     write_table(out / "validation.csv", _agreement_rows(found))
     write_table(
         out / "checks.csv",
@@ -116,9 +130,10 @@ def _write(study: Study, found: Validation, out: Path) -> None:
         "drift": found.drift,
     }
     results |= {group_name("animal", k, one.name): one for k, one in enumerate(found.animals)}
+    results |= {f"{kind}_correlation": summarise_correlation(one) for kind, one in found.cross_validation.items()}
     attrs = {"settings": study.settings.model_dump_json(), "warnings": "\n".join(found.warnings)}
     save_results(out / "validation.nc", results, attrs)
-    for name, figure in draw_validation_figures(study, found).items():
+    for name, figure in draw_validation_figures(study, found).items() if draw else ():
         with atomic_path(out / name) as temporary:
             save_figure(figure, temporary)
 
@@ -154,10 +169,16 @@ def _split_rows(found: Mapping[str, CrossValidation]) -> Iterator[dict[str, obje
                         "statistic": name,
                         "number": column,
                         "animal": one.individuals[animal],
-                        "test_mean": float(np.nanmean(comparison.test[:, animal, column])),
-                        "simulated_mean": float(np.nanmean(comparison.simulated[:, animal, :, column])),
+                        "test_mean": _known_mean(comparison.test[:, animal, column]),
+                        "simulated_mean": _known_mean(comparison.simulated[:, animal, :, column]),
                         "bias": float(bias[animal, column]),
                         "share_inside": float(inside[animal, column]),
                         "expected_inside": comparison.level,
                         "repeats": len(comparison.test),
                     }
+
+
+def _known_mean(values: FloatArray) -> float:
+    """Average what is known; NaN where nothing is, as rates of states that were never left."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")

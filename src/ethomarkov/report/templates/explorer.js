@@ -1533,6 +1533,16 @@
   const watch = new ResizeObserver(() => paint("map", "mapOver", "time", "timeOver", "path", "body"));
   document.querySelectorAll(".stage").forEach(stage => watch.observe(stage));
   requestAnimationFrame(tick);
+  // Browsers compile a drawing to fast code only after several runs. Idle time has them, so that no user waits for it;
+  // what is drawn again is the same picture.
+  const whenIdle = window.requestIdleCallback ?? (act => setTimeout(act, 50));
+  const warmUp = names => {
+    if (!names.length) return;
+    PAINT[names[0]]();
+    whenIdle(() => warmUp(names.slice(1)));
+  };
+  const WARM_RUNS = 6;
+  whenIdle(() => warmUp(Array(WARM_RUNS).fill(["map", "time", "path"]).flat()));
   // A handle for tests and for the curious.
   window.explorer = Object.freeze({
     now,

@@ -1,0 +1,145 @@
+"""Everything that a reproduction of the paper writes, where the other commands write theirs."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ethomarkov._core.types import Progress
+from ethomarkov.cli.commands.forage import write_foraging
+from ethomarkov.cli.commands.path import measured_diffusion, write_paths
+from ethomarkov.cli.commands.scan import write_scan
+from ethomarkov.cli.commands.simulate import write_runs
+from ethomarkov.cli.commands.timescales import write_timescales
+from ethomarkov.cli.commands.validate import write_validation
+from ethomarkov.cli.tables import write_table
+from ethomarkov.exceptions import EthomarkovError
+from ethomarkov.io.atomic import atomic_path
+from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_states
+from ethomarkov.report import render_report
+from ethomarkov.report.extras import gather_extras
+from ethomarkov.report.page import REPORT_FILE
+from ethomarkov.report.paper_figures import write_paper_figures
+from ethomarkov.report.paper_parts import gather_parts
+from ethomarkov.workflow.checks import run_duration
+from ethomarkov.workflow.holdings import Holdings
+from ethomarkov.workflow.reproduce import Reproduction
+from ethomarkov.workflow.runs import measured_displacement
+from ethomarkov.workflow.scoreboard import render_html, render_markdown, table_rows
+from ethomarkov.workflow.study import Study
+
+TIMING_FILE = "timing.md"
+
+
+def write_scoreboard(done: Reproduction, holdings: Holdings, out: Path) -> None:
+    """Write the scoreboard as a table, as Markdown and as a page.
+
+    Parameters
+    ----------
+    done
+        The reproduction.
+    holdings
+        What it was made from.
+    out
+        Directory.
+    """
+    title = f"The paper reproduced from {holdings.sentence}"
+    write_table(out / "scoreboard.csv", table_rows(done.rows))
+    for name, render in (("scoreboard.md", render_markdown), ("scoreboard.html", render_html)):
+        with atomic_path(out / name) as temporary:
+            temporary.write_text(render(done.rows, title), encoding="utf-8")
+
+
+def write_reproduction(done: Reproduction, study: Study, out: Path, *, draw: bool = True) -> None:
+    """Write what the commands scan, timescales, simulate, path, validate and forage would, into their directories.
+
+    Parameters
+    ----------
+    done, study
+        The reproduction, and its study.
+    out
+        Directory of the study.
+    draw
+        Draw the figures of these commands too.
+    """
+    _write_scans(done, study, out, draw=draw)
+    _write_runs(done, study, out, draw=draw)
+    rebuilt = done.results["reconstruction"]
+    if rebuilt is not None:
+        write_paths(study, rebuilt, measured_diffusion(rebuilt), out / "path", draw=draw)
+    validation, foraging = done.validation(), done.foraging()
+    if validation is not None:
+        write_validation(study, validation, out / "validation", draw=draw)
+    if foraging is not None:
+        write_foraging(study, foraging, out / "forage", study.settings.seed, draw=draw)
+
+
+def _write_scans(done: Reproduction, study: Study, out: Path, *, draw: bool) -> None:
+    table, scanned = done.results["entropy_scan"], done.results["worm_lag_scan"]
+    if table is not None:
+        try:
+            states = choose_n_states(table)
+            choices = states, choose_n_delays(table, int(states.value), rng=study.settings.seed)
+        except EthomarkovError:  # too little data for any choice
+            choices = None
+        if choices is not None:
+            write_scan(table, choices, None, out, draw=draw)
+    if scanned is not None:
+        choice = choose_lag(scanned.slowest(), rng=study.settings.seed)
+        floor, spectrum = done.results["pooled_floor"], done.results["long_spectrum"]
+        write_timescales(scanned, floor, spectrum, choice, out, draw=draw)
+
+
+def _write_runs(done: Reproduction, study: Study, out: Path, *, draw: bool) -> None:
+    animals = [one.runs for one in done.every("animal") if one.runs is not None]
+    if animals:
+        longest = int((study.postures.segments.offsets[1:] - study.postures.segments.offsets[:-1]).max())
+        data = measured_displacement(study, run_duration(study, longest))
+        write_runs(study, animals, data, out / "simulation", draw=draw)
+    states = done.every("state")
+    if states:
+        # Its pictures would only repeat those of the paper, which show all states side by side.
+        write_runs(study, states, None, out / "simulation_of_states", draw=False)
+
+
+def draw_reproduction(study: Study, out: Path, progress: Progress | None = None) -> None:
+    """Draw the figures of the paper and write the report, from what was written before.
+
+    Parameters
+    ----------
+    study
+        Of the reproduction.
+    out
+        Its directory.
+    progress
+        Called after every figure.
+    """
+    write_paper_figures(study, gather_parts(study, out), out / "figures", (), progress)
+    page = render_report(study, extras=gather_extras(study, out))
+    with atomic_path(out / REPORT_FILE) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def write_timing(done: Reproduction, times: Mapping[str, float], out: Path) -> None:
+    """Write where the time went, as Markdown.
+
+    Parameters
+    ----------
+    done
+        The reproduction.
+    times
+        Seconds of what came after its stages.
+    out
+        Directory.
+    """
+    with atomic_path(out / TIMING_FILE) as temporary:
+        temporary.write_text("\n".join(_timing_lines(done, times)) + "\n", encoding="utf-8")
+
+
+def _timing_lines(done: Reproduction, times: Mapping[str, float]) -> Iterator[str]:
+    yield from ("# Where the time went", "", "| stage | seconds | CPU seconds | peak GB |", "|---|---|---|---|")
+    for one in done.records:
+        yield f"| {one.stage.replace('_', ' ')} | {one.seconds:.1f} | {one.cpu_seconds:.1f} | {one.peak_gb:.2f} |"
+    for what, seconds in times.items():
+        yield f"| {what} | {seconds:.1f} | | |"
+    total = sum(one.seconds for one in done.records) + sum(times.values())
+    cpu = sum(one.cpu_seconds for one in done.records)
+    yield f"| all | {total:.1f} | {cpu:.1f} | {max((one.peak_gb for one in done.records), default=0.0):.2f} |"

@@ -1,0 +1,64 @@
+"""Autocorrelations of held-out data, brief enough to be kept in a file."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.types import FloatArray
+from ethomarkov.figures.paths import LIMITS
+from ethomarkov.validation.splits import CrossValidation
+from ethomarkov.workflow.validate import CORRELATION, CORRELATION_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOutCorrelation:
+    """Autocorrelation of the modes in held-out data, beside that of runs learned from the rest.
+
+    Parameters
+    ----------
+    lags
+        Seconds, from zero on.
+    test
+        Of held-out data: mean over splits, and the two limits that hold 95 % of them.
+    simulated
+        Of runs: mean over the runs of all splits, and the two limits that hold 95 % of them.
+    n_splits, n_runs
+        Splits, and runs of all splits together.
+    individuals
+        Names of the animals.
+    """
+
+    lags: FloatArray = array_field("lag", unit="s")
+    test: FloatArray = array_field("animal", "limit", "component", "lag")
+    simulated: FloatArray = array_field("animal", "limit", "component", "lag")
+    n_splits: int
+    n_runs: int
+    individuals: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+def summarise_correlation(found: CrossValidation) -> HeldOutCorrelation:
+    """Reduce the autocorrelations of a cross-validation to means and ranges, animal by animal."""
+    comparison = found.comparisons[CORRELATION]
+    n_splits, n_animals, n_modes, n_lags = comparison.test.shape
+    runs = comparison.simulated.swapaxes(1, 2).reshape(-1, n_animals, n_modes, n_lags)
+    return HeldOutCorrelation(
+        lags=np.linspace(0, CORRELATION_SECONDS, n_lags),
+        test=_mean_and_limits(comparison.test),
+        simulated=_mean_and_limits(runs),
+        n_splits=n_splits,
+        n_runs=len(runs),
+        individuals=found.individuals,
+    )
+
+
+def _mean_and_limits(rows: FloatArray) -> FloatArray:
+    """Give mean and limits over the first axis as the second; NaN where a lag has no pair in any row."""
+    known = np.isfinite(rows).any(axis=0)
+    found = np.full((3, *rows.shape[1:]), np.nan, dtype=np.float32)
+    found[0, known] = np.nanmean(rows[:, known], axis=0)
+    found[1:, known] = np.nanpercentile(rows[:, known], LIMITS, axis=0)
+    return found.swapaxes(0, 1)

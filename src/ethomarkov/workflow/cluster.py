@@ -1,0 +1,335 @@
+"""Tasks in other processes or on other computers, by Dask: the one module that knows it."""
+
+import contextlib
+import difflib
+import itertools
+import logging
+import pickle
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from ethomarkov._core.optional import require
+from ethomarkov._core.parallel import run_alone, sent_to
+from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning, InputFormatError
+from ethomarkov.workflow.cluster_settings import ClusterSettings
+
+PLACES = ("local", "slurm")
+ADDRESS = re.compile(r"tcp://([\w.-]+|\[[0-9a-fA-F:]+\]):\d+")
+SLURM_JOBS = 8
+TASKS_PER_THREAD = 4
+FEWEST_LOSSES = 3
+SECONDS_TO_ANSWER = 10
+SECONDS_BETWEEN_SUBMISSIONS = 60.0
+LOOPBACK = "127.0.0.1"
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), 1)
+
+Outcome = tuple[Any, BaseException | None]
+Client: TypeAlias = Any
+Future: TypeAlias = Any
+Servers: TypeAlias = Any
+"""Types of Dask, which may not be installed."""
+
+
+@contextlib.contextmanager
+def cluster(where: str, settings: ClusterSettings | None = None, *, threads: int = 1) -> Iterator[None]:
+    """Send the tasks of everything inside to other processes or computers.
+
+    Parameters
+    ----------
+    where
+        "local" for processes of this computer, "slurm" for jobs, tcp://host:port for the workers of a Dask scheduler;
+        tasks run here when it is empty.
+    settings
+        What the cluster is asked for.
+    threads
+        Processes on this computer, where the settings do not say.
+
+    Notes
+    -----
+    Answers are the same wherever tasks run. A script that sends tasks to processes of this computer needs Python's
+    ``if __name__ == "__main__":``.
+    """
+    if not where:
+        yield
+        return
+    check_place(where)
+    settings = settings or ClusterSettings()
+    with _dask_rules(settings), _opened(where, settings, threads) as client:
+        n_threads = threads if where == "local" else (settings.workers or SLURM_JOBS) * settings.cores
+        with sent_to(DaskWorkers(client=client, n_threads=n_threads, retries=settings.retries)):
+            yield
+
+
+def check_place(where: str) -> None:
+    """Refuse a place that is neither known nor an address."""
+    if where in PLACES or ADDRESS.fullmatch(where):
+        return
+    close = difflib.get_close_matches(where.lower(), PLACES, n=1)
+    if ADDRESS.fullmatch(f"tcp://{where}"):
+        close = [f"tcp://{where}"]
+    hint = f" Did you mean {close[0]}?" if close else ""
+    raise InputFormatError(f"The cluster is {where!r}; local, slurm or tcp://host:port is needed.{hint}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaskWorkers:
+    """Workers of a Dask scheduler, as `sent_to` takes them.
+
+    Parameters
+    ----------
+    client
+        Connected to the scheduler.
+    n_threads
+        Threads that are expected; those that are there count if they are more.
+    retries
+        How often a task is tried again.
+    """
+
+    client: Client
+    n_threads: int = 1
+    retries: int = 3
+
+    def run(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Apply a function to every task and give the answers in order, as they come.
+
+        A few tasks per thread are under way at any time. An error is raised when the turn of its task comes, so that it
+        is the one that would have been raised here.
+        """
+        if not tasks:
+            return
+        flight = _Flight(workers=self, function=self._hold(function), places={})
+        waiting, landed, turn = iter(enumerate(tasks)), dict[int, Outcome](), 0
+        arriving = _distributed().as_completed(loop=self.client.loop)
+        try:
+            for place, task in itertools.islice(waiting, self._window()):
+                arriving.add(flight.send(place, task))
+            for batch in arriving.batches():
+                for future, outcome in self._fetch(batch):
+                    landed[flight.places.pop(future)] = outcome
+                    future.release()
+                for place, task in itertools.islice(waiting, len(batch)):
+                    arriving.add(flight.send(place, task))
+                while turn in landed:
+                    yield _answer(*landed.pop(turn))
+                    turn += 1
+        finally:
+            self.client.cancel(list(flight.places))
+
+    def _hold(self, function: Callable[[Any], Any]) -> Future:
+        """Keep a function among the workers.
+
+        It is the answer of a task, not data: the scheduler makes it anew when the worker that holds it is lost.
+        """
+        return self.client.submit(pickle.loads, _dumps(function), pure=False, retries=self.retries)
+
+    def _window(self) -> int:
+        present: list[int] = list(self.client.nthreads().values())
+        return TASKS_PER_THREAD * max(sum(present), self.n_threads)
+
+    def _fetch(self, batch: list[Future]) -> Iterator[tuple[Future, Outcome]]:
+        """Fetch the answers of tasks that are done, or their errors."""
+        # those whose worker was lost in the meantime are done anew
+        good = [future for future in batch if future.status not in ("error", "cancelled")]
+        for future, packed in zip(good, self.client.gather(good), strict=True):
+            yield future, pickle.loads(packed)
+        for future in set(batch).difference(good):
+            yield future, (None, _error(future))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flight:
+    """Tasks under way."""
+
+    workers: DaskWorkers
+    function: Future
+    places: dict[Future, int]
+
+    def send(self, place: int, task: object) -> Future:
+        # as bytes: Dask would look into tuples and lists for tasks and futures of its own
+        workers = self.workers
+        future = workers.client.submit(work, self.function, _dumps(task), pure=False, retries=workers.retries)
+        self.places[future] = place
+        return future
+
+
+def work(function: Callable[[Any], Any], packed: bytes) -> bytes:
+    """Do one task on a worker.
+
+    Errors of this package are about the data, and trying again would not help; they are answers. Dask tries again
+    after any other.
+    """
+    task = pickle.loads(packed)
+    try:
+        outcome: Outcome = run_alone(function, task), None
+    except EthomarkovError as error:
+        outcome = None, error
+    return _dumps(outcome)
+
+
+def _error(future: Future) -> BaseException:
+    """Say why a task has no answer."""
+    if future.cancelled():
+        return EthomarkovError("The Dask scheduler was lost, and the tasks with it. Start it and run this again.")
+    error: BaseException = future.exception()
+    if isinstance(error, _distributed().KilledWorker):
+        return EthomarkovError(
+            f"A task was given up because {error.allowed_failures + 1} workers were lost while they did it. They may "
+            "have needed more memory or time: raise memory or walltime under [cluster] in the file of settings, and "
+            "look into the logs of the workers."
+        )
+    return error
+
+
+def _answer(answer: object, error: BaseException | None) -> object:
+    if error is not None:
+        raise error
+    return answer
+
+
+@contextlib.contextmanager
+def _dask_rules(settings: ClusterSettings) -> Iterator[None]:
+    """Set what Dask reads from its configuration, and give it a place for its files that is removed afterwards."""
+    _distributed()  # its import loads the defaults
+    dask = require("dask", extra="cluster", purpose="clusters")
+    rules: dict[str, str | int] = {
+        "distributed.scheduler.allowed-failures": max(FEWEST_LOSSES, settings.retries),
+        # recordings travel with the function, once
+        "distributed.admin.large-graph-warning-threshold": "1TB",
+        **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in ONE_THREAD.items()},
+    }
+    with tempfile.TemporaryDirectory(prefix="ethomarkov-") as folder:
+        rules["temporary-directory"] = folder
+        with dask.config.set(rules):
+            yield
+
+
+@contextlib.contextmanager
+def _opened(where: str, settings: ClusterSettings, threads: int) -> Iterator[Client]:
+    """Give a client of the cluster."""
+    with contextlib.ExitStack() as stack:
+        address = where
+        if where == "local":
+            address = stack.enter_context(_local(settings, threads))
+        elif where == "slurm":
+            address = stack.enter_context(_slurm(settings))
+        yield stack.enter_context(_connect(address))
+
+
+@contextlib.contextmanager
+def _local(settings: ClusterSettings, threads: int) -> Iterator[Servers]:
+    """Start processes on this computer, which nobody reaches from outside."""
+    with _distributed().LocalCluster(
+        n_workers=settings.workers or threads,
+        threads_per_worker=1,
+        processes=True,
+        host=LOOPBACK,
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard_address": f"{LOOPBACK}:0"},  # else port 8787, or a warning that it is taken
+        memory_limit=settings.memory,
+        silence_logs=logging.CRITICAL,
+    ) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def _slurm(settings: ClusterSettings) -> Iterator[Servers]:
+    """Submit jobs from here, where the scheduler runs."""
+    if shutil.which("sbatch") is None:
+        raise EthomarkovError(
+            "sbatch was not found, so that no SLURM job can be submitted. Run this on a login node of the cluster, or "
+            "use --cluster local."
+        )
+    with slurm_cluster(settings) as made:
+        _check_job(made.job_script())
+        with _kept_up(made, settings.workers or SLURM_JOBS):
+            yield made
+
+
+def slurm_cluster(settings: ClusterSettings) -> Servers:
+    """Describe the SLURM jobs; `scale` submits them."""
+    jobqueue = require("dask_jobqueue", extra="cluster", purpose="SLURM")
+    return jobqueue.SLURMCluster(
+        cores=settings.cores,
+        processes=1,
+        memory=settings.memory,
+        walltime=settings.walltime,
+        queue=settings.queue or None,
+        account=settings.account or None,
+        job_name="ethomarkov",
+        job_extra_directives=list(settings.job_extra),
+        job_script_prologue=[*settings.prologue, *(f"export {name}={value}" for name, value in ONE_THREAD.items())],
+        log_directory=settings.log_directory or None,
+        interface=settings.interface or None,
+        scheduler_options={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"} | settings.scheduler_options,
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def _check_job(script: str) -> None:
+    """Ask SLURM whether it would take the job; Dask would wait for ever for one that is refused."""
+    with tempfile.TemporaryDirectory(prefix="ethomarkov-") as folder:
+        file = Path(folder) / "job.sh"
+        file.write_text(script, encoding="utf-8")
+        asked = subprocess.run(["sbatch", "--test-only", str(file)], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        raise EthomarkovError(
+            f"SLURM refuses the job: {asked.stderr.strip()}. Correct queue, account, memory, walltime or job_extra "
+            "under [cluster] in the file of settings."
+        )
+
+
+@contextlib.contextmanager
+def _kept_up(made: Servers, n_jobs: int) -> Iterator[None]:
+    """Submit jobs, and submit again those that ended, as Dask does not by itself."""
+    over = threading.Event()
+
+    def submit() -> None:
+        made.scale(jobs=n_jobs)
+        while not over.wait(SECONDS_BETWEEN_SUBMISSIONS):
+            made.scale(jobs=n_jobs)
+
+    thread = threading.Thread(target=submit, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextlib.contextmanager
+def _connect(address: str | Servers) -> Iterator[Client]:
+    """Connect to a scheduler."""
+    try:
+        client = _distributed().Client(address, set_as_default=False, timeout=SECONDS_TO_ANSWER)
+    except OSError as error:
+        raise EthomarkovError(
+            f"No Dask scheduler answers at {address} within {SECONDS_TO_ANSWER} s. Start one with `dask scheduler`, "
+            "and give the address that it prints."
+        ) from error
+    with client:
+        if isinstance(address, str) and not client.nthreads():
+            warnings.warn(
+                f"The scheduler at {address} has no workers; tasks wait until one joins: `dask worker {address}`.",
+                EthomarkovWarning,
+                stacklevel=2,
+            )
+        yield client
+
+
+def _dumps(value: object) -> bytes:
+    packed: bytes = require("cloudpickle", extra="cluster", purpose="clusters").dumps(value)
+    return packed
+
+
+def _distributed() -> ModuleType:
+    return require("distributed", extra="cluster", purpose="clusters")

@@ -1,0 +1,325 @@
+"""Published figures, measured from results."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ethomarkov._core.interval import Interval, bootstrap_interval, weighted_means
+from ethomarkov._core.types import FloatArray
+from ethomarkov.foraging.food import food_curve
+from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion.displacement import diffusion, msd, paper_lags
+from ethomarkov.markov.selection import EntropyTable, choose_lag, choose_n_delays, choose_n_states, gain_intervals
+from ethomarkov.workflow.holdings import RATE, Holdings
+from ethomarkov.workflow.paths import measured_path
+from ethomarkov.workflow.scoreboard import (
+    ENTROPY_RATES,
+    EXPONENTS,
+    GAINS,
+    MSD_LAGS,
+    RADII,
+    Found,
+)
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.study import Study
+
+LONG = 200.0
+"""Seconds of path below which no exponent at 130 s can be told."""
+RUN, PIROUETTE = 0, 1
+CONFINED_LAGS = (10.0, 100.0)
+Findings = dict[str, Found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One figure of ours, laid out for a table; see `Found` and `Interval`."""
+
+    key: str
+    estimate: float
+    low: float
+    high: float
+    level: float
+    over: str
+    n: int
+    n_worms: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingTable:
+    """Figures of ours that can be kept in a file."""
+
+    rows: tuple[Finding, ...]
+
+    @classmethod
+    def from_findings(cls, findings: Findings) -> "FindingTable":
+        """Lay findings out."""
+        return cls(
+            rows=tuple(
+                Finding(
+                    key=key,
+                    estimate=one.interval.estimate,
+                    low=one.interval.low,
+                    high=one.interval.high,
+                    level=one.interval.level,
+                    over=one.interval.over,
+                    n=one.interval.n,
+                    n_worms=one.n_worms,
+                    note=one.note,
+                )
+                for key, one in findings.items()
+            )
+        )
+
+    def findings(self) -> Findings:
+        """Give them back."""
+        return {
+            row.key: Found(
+                interval=Interval(
+                    estimate=row.estimate, low=row.low, high=row.high, level=row.level, over=row.over, n=row.n
+                ),
+                n_worms=row.n_worms,
+                note=row.note,
+            )
+            for row in self.rows
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A study of recorded or synthetic worms, and what was computed from it.
+
+    Parameters
+    ----------
+    study
+        Of the worms.
+    worms
+        Number of every individual among the paper's twelve; -1 for others.
+    seed
+        Of intervals.
+    results
+        Of the stages of the reproduction, by name; None or absent where there is none.
+    """
+
+    study: Study
+    worms: Sequence[int]
+    seed: int
+    results: Mapping[str, Any]
+
+    @property
+    def n_worms(self) -> int:
+        """Number of individuals."""
+        return self.study.postures.segments.n_individuals
+
+    def over_animals(self, values: FloatArray, note: str = "") -> Found:
+        """Average a statistic over animals."""
+        interval = bootstrap_interval(np.asarray(values, dtype=float), "animals", rng=self.seed)
+        return Found(interval=interval, n_worms=self.n_worms, note=note)
+
+    def whole(self, value: float, note: str = "") -> Found:
+        """Give a figure of all animals together, which has no interval."""
+        return Found(interval=point(value), n_worms=self.n_worms, note=note)
+
+
+def point(value: float) -> Interval:
+    """Give a number without an interval."""
+    return Interval(estimate=float(value), low=np.nan, high=np.nan, level=0.95, over="estimate", n=1)
+
+
+# --- from tables and measured paths ----------------------------------------------------------------------------------
+
+
+def table_findings(holdings: Holdings) -> Findings:
+    """Let our rules choose from the published tables."""
+    found: Findings = {}
+    note = "Our rule on the published table."
+    if holdings.scan is not None:
+        found |= _scan_choices(holdings.scan, note)
+    if holdings.lags is not None:
+        found["tau*"] = Found(interval=point(choose_lag(holdings.lags).value), note=note)
+    return found
+
+
+def _scan_choices(scan: EntropyTable, note: str) -> Findings:
+    n_states, n_worms = int(choose_n_states(scan).value), scan.entropy_rate.shape[2]
+    found = {
+        "N*": Found(interval=point(n_states), n_worms=n_worms, note=note),
+        "K*": Found(interval=point(choose_n_delays(scan, n_states).value), n_worms=n_worms, note=note),
+    }
+    gains = dict(zip(scan.n_delays.tolist(), gain_intervals(scan, 1000), strict=False))
+    followed = np.flatnonzero(np.diff(scan.n_delays) == 1)
+    for n_delays in scan.n_delays[followed].tolist():
+        if n_delays in GAINS:
+            found[f"gain K={n_delays}"] = Found(interval=gains[n_delays], n_worms=n_worms, note=note)
+    return found
+
+
+def path_findings(path: AnimalPath, worms: Iterable[int]) -> Findings:
+    """Measure how far worms got; every individual of the path is one of the paper's."""
+    far, fit = msd(path, np.array(MSD_LAGS), across_gaps=True), diffusion(msd(path, paper_lags(), across_gaps=True))
+    found: Findings = {}
+    for i, worm in enumerate(worms):
+        speed = path.of(i).speed()
+        found[f"worm {worm} slope"] = Found(interval=point(fit.slope[i]), n_worms=1)
+        found[f"worm {worm} exponent"] = Found(interval=point(fit.exponent[i]), n_worms=1)
+        found[f"worm {worm} speed"] = Found(interval=point(float(np.nanmean(speed))), n_worms=1)
+        for k, lag in enumerate(MSD_LAGS):
+            found[f"worm {worm} MSD {lag:g} s"] = Found(interval=point(far.msd[i, k]), n_worms=1)
+    return found
+
+
+def exponent_findings(path: AnimalPath) -> Findings:
+    """Average over worms how the squared displacement grows."""
+    far = msd(path, paper_lags(), across_gaps=True)
+    table = np.array([np.interp(list(EXPONENTS), far.lags, row) for row in far.exponent])
+    return {
+        f"exponent at {seconds} s": Found(interval=bootstrap_interval(table[:, k], "animals"), n_worms=len(table))
+        for k, seconds in enumerate(EXPONENTS)
+    }
+
+
+def own_path_findings(evidence: Evidence) -> Findings:
+    """Measure the paths that were recorded with the postures."""
+    path, worms = measured_path(evidence.study), evidence.worms
+    found = exponent_findings(path) if path is not None and path.segments.longest() > LONG * RATE else {}
+    for i, worm in enumerate(worms):
+        if path is not None and worm >= 0:
+            found |= path_findings(path.of(i), [worm])
+    return found
+
+
+# --- from stages -----------------------------------------------------------------------------------------------------
+
+
+def entropy_findings(evidence: Evidence) -> Findings:
+    """Read the scan of sequence lengths and numbers of microstates, a partition for every animal."""
+    scan: EntropyTable = evidence.results["entropy_scan"]
+    found = _scan_choices(scan, "")
+    rows, columns = scan.n_delays.tolist(), scan.n_states.tolist()
+    for n_delays, n_states in ENTROPY_RATES:
+        values = scan.entropy_rate[rows.index(n_delays), columns.index(n_states)]
+        found[f"entropy rate K={n_delays} N={n_states}"] = evidence.over_animals(values)
+    information = scan.predictive_information[rows.index(11), columns.index(1000)]
+    found["predictive information"] = evidence.over_animals(information)
+    seeded = evidence.results.get("seeded_entropy")
+    for worm, rates in zip(seeded.worms, seeded.rates, strict=True) if seeded is not None else ():
+        interval = Interval(
+            estimate=float(np.median(rates)),
+            low=float(rates.min()),
+            high=float(rates.max()),
+            level=1.0,
+            over="seeds",
+            n=rates.size,
+        )
+        found[f"worm {worm} entropy rate"] = Found(interval=interval, n_worms=1)
+    return found
+
+
+def time_findings(evidence: Evidence) -> Findings:
+    """Read relaxation times of every worm's own chain, and what shuffled symbols reach."""
+    chain, scanned, relaxed = evidence.study.chain, evidence.results["worm_lag_scan"], evidence.results["relaxation"]
+    found = {
+        "tau*": Found(interval=point(choose_lag(scanned.slowest()).value), n_worms=evidence.n_worms),
+        "successors": evidence.whole(chain.transition.nnz / chain.states.size),
+        "noise floor of P_r": evidence.over_animals(relaxed.floor_of_reversible),
+        "noise floor of P": evidence.over_animals(relaxed.floor_of_chain),
+    }
+    times = scanned.relaxation_times[int(np.abs(scanned.lags - chain.lag).argmin())]
+    found |= {f"reversible time {mode}": evidence.over_animals(times[mode - 2]) for mode in (2, 3, 4, 5, 6, 11)}
+    for i, worm in enumerate(evidence.worms):
+        if worm >= 0:
+            found[f"worm {worm} reversible time"] = Found(interval=point(times[0, i]), n_worms=evidence.n_worms)
+    distinct = relaxed.chain_times
+    return found | {
+        f"chain time {mode}": evidence.over_animals(distinct[:, mode - 2]) for mode in (2, 3, 4, 5, 6, 11, 21)
+    }
+
+
+def prediction_findings(evidence: Evidence) -> Findings:
+    """Read the times by which nothing is left to predict."""
+    predictions = evidence.results["predictions"]
+    errors = {
+        "mixing time of data": predictions.recorded_error,
+        "mixing time of simulations": predictions.simulated_error,
+    }
+    return {key: Found(interval=error.mixing_time(), n_worms=evidence.n_worms) for key, error in errors.items()}
+
+
+def drag_findings(evidence: Evidence) -> Findings:
+    """Read the drag ratio, where paths were measured."""
+    rebuilt = evidence.results["reconstruction"]
+    if rebuilt.drag is None:
+        return {}
+    note = "The body length was fitted at α = 30, so this is no independent test." if rebuilt.is_fitted else ""
+    return {"drag ratio": Found(interval=rebuilt.drag.median, n_worms=evidence.n_worms, note=note)}
+
+
+def run_findings(evidence: Evidence) -> Findings:
+    """Read what runs of every worm did."""
+    named = {worm: evidence.results[f"animal_{k}"] for k, worm in enumerate(evidence.worms)}
+    animals = [evidence.results[f"animal_{k}"] for k in range(evidence.n_worms)]
+    runs = [one for one in animals if one is not None]
+    if not runs:
+        return {}
+    found = {
+        "simulated reversals": evidence.over_animals(np.array([one.event_rates[0] for one in runs])),
+        "simulated ventral turns": evidence.over_animals(np.array([one.event_rates[1] for one in runs])),
+        "simulated rate run to pirouette": evidence.over_animals(np.array([one.leaving[RUN] for one in runs])),
+        "simulated rate pirouette to run": evidence.over_animals(np.array([one.leaving[PIROUETTE] for one in runs])),
+        "simulated pirouettes": evidence.over_animals(np.array([one.entered for one in runs])),
+    }
+    for worm, one in named.items():
+        if worm >= 0 and one is not None and np.isfinite(one.slope).all():
+            low, high = np.percentile(one.slope, (2.5, 97.5))
+            interval = Interval(
+                estimate=float(one.slope.mean()), low=float(low), high=float(high), level=0.95, over="runs",
+                n=one.slope.size,
+            )  # fmt: skip
+            found[f"worm {worm} simulated slope"] = Found(interval=interval, n_worms=1)
+    return found
+
+
+def confined_findings(evidence: Evidence) -> Findings:
+    """Read how far animals get that never leave a state, in body lengths."""
+    study, found = evidence.study, {}
+    for k, name in enumerate(state_names(study, study.finest)):
+        runs = evidence.results[f"state_{k}"]
+        if runs is None:
+            continue
+        lags, far = np.log(runs.displacement.lags), np.log(runs.displacement.msd)
+        for seconds in CONFINED_LAGS:
+            values = np.exp([np.interp(np.log(seconds), lags, row, right=np.nan) for row in far])
+            interval = bootstrap_interval(values, "runs", rng=evidence.seed)
+            found[f"MSD of {name} at {seconds:g} s"] = Found(interval=interval, n_worms=evidence.n_worms)
+    return found
+
+
+def food_findings(evidence: Evidence) -> Findings:
+    """Read the food found in every state, divided as published."""
+    study, coverage = evidence.study, evidence.results["coverage"]
+    if coverage is None:
+        return {}
+    curve = food_curve(coverage, study.tree.measures_at(study.finest), normalisation="paired", rng=evidence.seed)
+    rows = {name: (curve.probability[k], curve.low[k], curve.high[k]) for k, name in enumerate(curve.names)}
+    rows["the average worm"] = (curve.average, curve.average_low, curve.average_high)
+    found = {}
+    for name, curves in rows.items():
+        for radius in RADII:
+            estimate, low, high = (float(np.interp(np.log(radius), np.log(curve.radii), one)) for one in curves)
+            interval = Interval(estimate=estimate, low=low, high=high, level=0.95, over="runs", n=curve.n_runs)
+            found[f"food of {name} at {radius:g} L"] = Found(interval=interval, n_worms=evidence.n_worms)
+    return found
+
+
+def split_findings(evidence: Evidence) -> Findings:
+    """Read the rates of leaving in runs that were learned from other blocks, divided as published."""
+    simulated = evidence.results["leaky_splits"].leaving_simulated
+    n_splits, n_animals, n_runs, n_states = simulated.shape
+    runs = simulated.swapaxes(1, 2).reshape(n_splits * n_runs, n_animals * n_states)
+    rates = weighted_means(runs, np.ones((1, len(runs)))).reshape(n_animals, n_states)
+    return {
+        "cross-validated rate run to pirouette": evidence.over_animals(rates[:, RUN]),
+        "cross-validated rate pirouette to run": evidence.over_animals(rates[:, PIROUETTE]),
+    }

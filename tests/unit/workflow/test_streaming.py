@@ -1,0 +1,367 @@
+"""Studies of recordings that are read a few at a time: the same numbers as from memory, in any order."""
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ethomarkov._core.parallel import sent_to
+from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.io import read, write_recording
+from ethomarkov.io.digest import digest
+from ethomarkov.io.results import load_result
+from ethomarkov.markov import MarkovChain, entropy_rate
+from ethomarkov.markov.counts import count_transitions
+from ethomarkov.posture import PostureBasis, centerline_from_angles
+from ethomarkov.recording import Recording, Track
+from ethomarkov.states import DelayEmbedding, Partition, Symbols
+from ethomarkov.workflow import Settings, Study, streaming
+from ethomarkov.workflow.streaming import FrameModel, Source, choose_examples, label_files, stream_study, survey_files
+
+QUICK = Settings(n_states=15, n_walks=3, simulated_minutes=0.5, n_resamples=2, scan=False, seed=2)
+
+
+def recording_of(values: np.ndarray, name: str = "worm", kind: str = "amplitude", rate: float = 16.0) -> Recording:
+    return Recording.from_tracks([Track(individual=name, values=values)], kind=kind, sampling_rate=rate)
+
+
+@pytest.fixture(scope="module")
+def files(worms, tmp_path_factory) -> tuple[Path, ...]:
+    """One file per worm."""
+    folder = tmp_path_factory.mktemp("worms")
+    names = worms.recording.individuals
+    return tuple(write_recording(worms.recording.select([name]), folder / f"{name}.nc") for name in names)
+
+
+@pytest.fixture(scope="module")
+def model(worms) -> FrameModel:
+    """A partition found in memory."""
+    sequences = DelayEmbedding(11).transform(worms.basis.project(worms.recording))
+    partition = Partition(n_states=40, seed=5).fit(sequences)
+    return FrameModel(basis=worms.basis, n_modes=5, n_delays=11, microstates=partition.microstates_, lag_frames=12)
+
+
+@pytest.fixture
+def small_sample(monkeypatch) -> None:
+    """Let neither the sample nor the examples hold everything."""
+    monkeypatch.setattr(streaming, "SAMPLE_FRAMES", 3000)
+    monkeypatch.setattr(streaming, "EXAMPLE_FRAMES", 3800)  # two of the three worms
+
+
+class Reads:
+    """Reads files, and remembers which."""
+
+    def __init__(self, stop_at: int = 10**9) -> None:
+        self.names: list[str] = []
+        self.stop_at = stop_at
+
+    def __call__(self, file: Path) -> Recording:
+        if len(self.names) == self.stop_at:
+            raise KeyboardInterrupt
+        self.names.append(file.stem)
+        return read(file)
+
+
+# --- against the pipeline in memory ----------------------------------------------------------------------------------
+
+
+def test_labels_and_counts_are_those_of_the_pipeline_in_memory(worms, files, model, tmp_path):
+    source = Source(files=files)
+    survey = survey_files(source, QUICK, basis=worms.basis)
+    found = label_files(source, model, survey, tmp_path)
+    whole = read(files)
+    symbols = model.microstates.label(DelayEmbedding(11).transform(worms.basis.project(whole)))
+    for frames, counts in ((12, found.lagged), (1, found.framewise)):
+        np.testing.assert_array_equal(counts.toarray(), count_transitions(symbols, frames).toarray())
+    stored = [load_result(tmp_path / f"{name}.nc", "symbols", Symbols) for name in whole.individuals]
+    np.testing.assert_array_equal(np.concatenate([one.labels for one in stored]), symbols.labels)
+    assert [one.segments.individuals for one in stored] == [(name,) for name in whole.individuals]
+    np.testing.assert_array_equal(found.frames, whole.segments.count_rows())
+    np.testing.assert_array_equal(found.windows, symbols.segments.count_rows())
+    assert found.transitions.sum() == found.lagged.sum()
+    own = [entropy_rate(MarkovChain.from_symbols(symbols.of(i), 1 / 16)) for i in range(3)]
+    np.testing.assert_allclose(found.entropy_rates, own, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_study_that_fits_is_the_study_in_memory(worms, files, study, tmp_path):
+    settings = Settings(n_states=15, n_walks=3, simulated_minutes=0.5, seed=2)  # those of the fixture
+    found = stream_study(Source(files=files), tmp_path, settings, basis=worms.basis).study
+    assert found.settings == study.settings
+    for name, result in study.results().items():
+        if name != "measured":  # which says in words where the frames come from
+            assert digest(found.results()[name]) == digest(result), name
+    np.testing.assert_array_equal(found.measured.centroid, study.measured.centroid)
+
+
+@pytest.mark.parametrize("kind", ["angle", "centerline", "position"])
+def test_a_basis_from_sums_is_the_basis_from_all_postures(kind, worms, tmp_path):
+    angles = worms.basis.reconstruct(worms.basis.project(worms.recording)).values[:, ::5]
+    points = centerline_from_angles(angles, np.zeros(len(angles), dtype=np.float32))
+    values = {"angle": angles, "centerline": points, "position": points[:, ::4]}[kind]
+    parts = [recording_of(values[first : first + 600], f"w{first}", kind) for first in (0, 1920, 3840)]
+    files = tuple(write_recording(part, tmp_path / f"{k}.nc") for k, part in enumerate(parts))
+    found = survey_files(Source(files=files), Settings(n_modes=4)).basis
+    expected = PostureBasis.fit(read(files), 4)
+    assert found is not None
+    assert (found.features, found.source) == (expected.features, expected.source)
+    for name in ("vectors", "mean", "explained_variance"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-7, atol=1e-9)
+
+
+def test_a_sample_for_a_fitted_basis_holds_its_amplitudes(worms, tmp_path):
+    angles = worms.basis.reconstruct(worms.basis.project(worms.recording)).values[:1920, ::5]
+    file = write_recording(recording_of(angles, kind="angle"), tmp_path / "a.nc")
+    found = survey_files(Source(files=(file,)), Settings(n_modes=3))
+    assert found.basis is not None
+    expected = found.basis.project(read(file))
+    np.testing.assert_allclose(
+        found.sample.values[found.sample.segments.valid], expected.values[expected.segments.valid], atol=2e-6
+    )
+
+
+# --- nothing depends on order, workers or batches --------------------------------------------------------------------
+
+
+class PickledWorkers:
+    """Other computers, as far as tasks and answers can tell."""
+
+    def run(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        for task in tasks:
+            there, what = pickle.loads(pickle.dumps((function, task)))
+            yield pickle.loads(pickle.dumps(there(what)))
+
+
+def test_order_threads_batches_and_workers_change_no_byte(worms, files, model, small_sample, tmp_path, monkeypatch):
+    def passes(name: str, files: Sequence[Path], threads: int = 1) -> tuple[str, str, list[bytes]]:
+        source = Source(files=tuple(files))
+        survey = survey_files(source, QUICK, basis=worms.basis, threads=threads)
+        counted = label_files(source, model, survey, tmp_path / name, threads=threads)
+        labels = [(tmp_path / name / file.name).read_bytes() for file in sorted(files)]
+        return digest(survey), digest(counted), labels
+
+    plain = passes("plain", files)
+    assert passes("reversed", files[::-1], threads=2) == plain
+    with sent_to(PickledWorkers()):
+        assert passes("workers", files) == plain
+    monkeypatch.setattr(streaming, "BATCH_FILES", 1)
+    assert passes("batches", (files[1], files[2], files[0])) == plain
+
+
+@pytest.mark.slow
+def test_order_and_threads_change_no_byte_of_the_study(worms, files, small_sample, tmp_path):
+    for name, given, threads in (("plain", files, 1), ("other", files[::-1], 2)):
+        stream_study(Source(files=given), tmp_path / name, QUICK, basis=worms.basis, threads=threads)
+    assert (tmp_path / "plain" / "study.nc").read_bytes() == (tmp_path / "other" / "study.nc").read_bytes()
+
+
+# --- the sample ------------------------------------------------------------------------------------------------------
+
+
+def ramp_files(folder: Path, lengths: Sequence[int]) -> tuple[Path, ...]:
+    """Animals whose postures say which animal and which frame they are."""
+    folder.mkdir(exist_ok=True)
+    made = []
+    for k, n in enumerate(lengths):
+        rows = np.stack([np.full(n, k) + np.linspace(0, 0.5, n), np.arange(n)], axis=1)
+        made.append(write_recording(recording_of(rows, f"w{k}"), folder / f"w{k}.nc"))
+    return tuple(made)
+
+
+def sampled_frames(files: Sequence[Path], limit: int, monkeypatch, seed: int = 0) -> set[tuple[int, int]]:
+    monkeypatch.setattr(streaming, "SAMPLE_FRAMES", limit)
+    sample = survey_files(Source(files=tuple(files)), Settings(n_modes=2, n_delays=4, seed=seed)).sample
+    for start, stop, _ in sample.segments:  # a run of the sample is a run of the recording
+        np.testing.assert_array_equal(np.diff(sample.values[start:stop, 1]), 1)
+    rows = sample.values[sample.segments.valid]
+    frames = {(int(animal), int(frame)) for animal, frame in rows}
+    assert len(frames) == len(rows)
+    return frames
+
+
+def test_the_sample_is_bounded_and_grows_by_addition(tmp_path, monkeypatch):
+    files = ramp_files(tmp_path, [4000, 4000, 2013])
+    small, large = (sampled_frames(files, limit, monkeypatch) for limit in (2000, 6000))
+    assert 2000 - 40 <= len(small) <= 2000  # stretches of ten sequences of four frames
+    assert 6000 - 40 <= len(large) <= 6000
+    assert small < large
+    everything = sampled_frames(files, 100_000, monkeypatch)
+    assert everything == {(k, frame) for k, n in enumerate((4000, 4000, 2013)) for frame in range(n)}
+    assert sampled_frames(files, 2000, monkeypatch, seed=1) != small
+
+
+def test_every_recording_gives_its_share(tmp_path, monkeypatch):
+    files = ramp_files(tmp_path, [8000, 8000, 24000])
+    found = sampled_frames(files, 8000, monkeypatch)
+    shares = np.bincount([animal for animal, _ in found]) / len(found)
+    # 200 stretches of 1000, drawn without return: the standard error of the last share is 0.031
+    np.testing.assert_allclose(shares, [0.2, 0.2, 0.6], atol=0.1)
+
+
+def test_a_long_file_gives_at_most_four_mean_shares(tmp_path, monkeypatch):
+    files = ramp_files(tmp_path, [40_000, *[400] * 15])
+    found = sampled_frames(files, 8000, monkeypatch)
+    assert sum(animal == 0 for animal, _ in found) == 4 * 8000 // 16
+
+
+def test_the_sample_of_a_file_does_not_hold_the_file(tmp_path, monkeypatch):
+    answers = []
+    original = streaming._survey_file
+    monkeypatch.setattr(streaming, "_survey_file", lambda task: answers.append(original(task)) or answers[-1])
+    monkeypatch.setattr(streaming, "SAMPLE_FRAMES", 400)
+    survey_files(Source(files=ramp_files(tmp_path, [4000])), Settings(n_modes=2, n_delays=4))
+    held = sum((one.rows if one.rows.base is None else one.rows.base).nbytes for one in answers[0].stretches)
+    assert held <= 400 * 2 * 4
+
+
+# --- examples --------------------------------------------------------------------------------------------------------
+
+
+def test_the_chain_is_of_all_animals_and_the_frames_of_examples(worms, files, small_sample, tmp_path):
+    found = stream_study(Source(files=files), tmp_path, QUICK, basis=worms.basis)
+    kept = found.study.symbols.segments.individuals
+    assert len(kept) == 2
+    assert set(kept) < set(worms.recording.individuals)
+    assert found.animals.individuals == worms.recording.individuals
+    stored = [load_result(tmp_path / "labels" / file.name, "symbols", Symbols) for file in files]
+    total = sum(count_transitions(one, 12) for one in stored)
+    chain = MarkovChain.from_counts(total.tocsr(), 0.75)
+    assert found.n_unseen == 0
+    np.testing.assert_array_equal(found.study.chain.transition.toarray(), chain.transition.toarray())
+    own = [one.labels for one in stored if one.segments.individuals[0] in kept]
+    np.testing.assert_array_equal(found.study.symbols.labels, np.concatenate(own))
+    framewise = sum(count_transitions(one, 1) for one in stored)
+    assert found.entropy_rate == entropy_rate(MarkovChain.from_counts(framewise.tocsr(), 1 / 16))
+    group = found.study.tree.states_at(found.study.finest)
+    for one, row in zip(stored, found.animals.shares, strict=True):
+        states = group[one.labels[one.labels >= 0]]
+        counted = [np.mean(states[states >= 0] == k) for k in range(found.study.finest)]
+        np.testing.assert_allclose(row, counted, rtol=1e-12)
+    again = Study.load(tmp_path)
+    assert digest(again.results()) == digest(found.study.results())
+
+
+def test_examples_are_whole_animals_in_an_order_of_their_own(worms, files):
+    survey = survey_files(Source(files=files), QUICK, basis=worms.basis)
+    chosen = [tuple(choose_examples(survey, seed)) for seed in range(20)]
+    assert chosen == [(0, 1, 2)] * 20  # all of them fit
+    firsts = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "EXAMPLE_FRAMES", 1)
+        firsts = [tuple(choose_examples(survey, seed)) for seed in range(20)]
+    assert {len(one) for one in firsts} == {1}  # at least one, however long
+    assert set(firsts) == {(0,), (1,), (2,)}
+
+
+def test_microstates_that_no_example_visits_leave_the_chain(worms, tmp_path, monkeypatch):
+    values = worms.recording.values
+    strange = np.concatenate([values[:1920], values[:1920] + 40])  # half of its time is spent where no other goes
+    parts = {"a": values[1920:3840], "b": values[3840:], "strange": strange}
+    files = tuple(write_recording(recording_of(rows, name), tmp_path / f"{name}.nc") for name, rows in parts.items())
+    survey = survey_files(Source(files=files), QUICK, basis=worms.basis)
+    monkeypatch.setattr(streaming, "choose_examples", lambda *_: np.array([0, 1]))
+    assert survey.animals[2] == "strange"
+    found = stream_study(Source(files=files), tmp_path / "out", QUICK, basis=worms.basis)
+    seen = found.study.symbols.visits() > 0
+    assert found.n_unseen == np.sum(~seen) > 0
+    assert seen[found.study.chain.states].all()
+    assert np.isfinite(found.study.simulated.values).all()
+
+
+# --- stopped and changed runs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_stopped_run_goes_on(worms, files, small_sample, tmp_path):
+    stopped = Reads(stop_at=5)  # three in the first pass, two in the second
+    with pytest.raises(KeyboardInterrupt):
+        stream_study(Source(files=files, read=stopped), tmp_path, QUICK, basis=worms.basis)
+    names = [file.stem for file in files]
+    assert sorted(path.stem for path in (tmp_path / "labels").iterdir()) == names[:2]
+    assert not (tmp_path / "study.nc").exists()
+    later = Reads()
+    found = stream_study(Source(files=files, read=later), tmp_path, QUICK, basis=worms.basis)
+    kept = list(found.study.symbols.segments.individuals)
+    assert later.names == [names[2], *kept]  # the last file, then the examples
+    plain = stream_study(Source(files=files), tmp_path / "plain", QUICK, basis=worms.basis)
+    assert digest(found.animals) == digest(plain.animals)
+    assert (tmp_path / "study.nc").read_bytes() == (tmp_path / "plain" / "study.nc").read_bytes()
+
+
+@pytest.mark.slow
+def test_only_what_a_change_concerns_is_done_again(worms, files, tmp_path):
+    def read_again(settings: Settings, reading: str = "") -> list[str]:
+        reads = Reads()
+        stream_study(Source(files=files, read=reads, reading=reading), tmp_path, settings, basis=worms.basis)
+        return reads.names
+
+    names = [file.stem for file in files]
+    assert read_again(QUICK) == 3 * names
+    assert read_again(QUICK) == names  # the examples
+    assert read_again(QUICK.model_copy(update={"lag": 1.0})) == names  # labels do not depend on the lag
+    assert read_again(QUICK.model_copy(update={"n_states": 14})) == 2 * names
+    assert read_again(QUICK, reading="other") == 3 * names
+    (tmp_path / "labels" / files[1].name).write_bytes(b"damaged")
+    assert read_again(QUICK, reading="other") == [names[1], *names]
+    files[0].touch()
+    assert read_again(QUICK, reading="other") == [*names, names[0], *names]
+
+
+# --- names, gaps and mistakes ----------------------------------------------------------------------------------------
+
+
+def test_animals_of_the_same_name_are_named_after_their_files(worms, tmp_path):
+    values = worms.recording.values
+    parts = {"x.nc": values[:1920], "y.nc": values[1920:3840]}
+    files = tuple(write_recording(recording_of(rows), tmp_path / name) for name, rows in parts.items())
+    found = stream_study(Source(files=files), tmp_path / "out", QUICK, basis=worms.basis)
+    assert found.animals.individuals == ("x:worm", "y:worm") == read(files).individuals
+    assert found.study.symbols.segments.individuals == ("x:worm", "y:worm")
+
+
+def test_files_of_the_same_name_have_labels_of_their_own(worms, tmp_path):
+    files = []
+    for k, folder in enumerate(("one", "two")):
+        (tmp_path / folder).mkdir()
+        rows = worms.recording.values[1920 * k : 1920 * (k + 1)]
+        files.append(write_recording(recording_of(rows), tmp_path / folder / "worm.nc"))
+    found = stream_study(Source(files=tuple(files)), tmp_path / "out", QUICK, basis=worms.basis)
+    assert len(set(found.animals.individuals)) == 2
+    assert found.animals.files == tuple(map(str, files))
+    assert len(list((tmp_path / "out" / "labels").iterdir())) == 2
+    np.testing.assert_array_equal(found.animals.windows, found.study.symbols.segments.count_rows())
+
+
+def test_an_animal_too_short_for_a_sequence_has_a_row_and_no_labels(worms, files, tmp_path):
+    short = write_recording(recording_of(worms.recording.values[100:108], "short"), tmp_path / "short.nc")
+    found = stream_study(Source(files=(*files, short)), tmp_path / "out", QUICK, basis=worms.basis)
+    assert found.animals.individuals[0] == "short"
+    assert found.animals.frames[0] > 0
+    assert (found.animals.windows[0], found.animals.transitions[0]) == (0, 0)
+    assert np.isnan(found.animals.entropy_rates[0])
+    assert np.isnan(found.animals.shares[0]).all()
+    assert "short" not in found.study.symbols.segments.individuals
+
+
+def test_wrong_files_are_refused(worms, files, tmp_path):
+    with pytest.raises(InputFormatError, match="No file was given"):
+        Source(files=())
+    with pytest.raises(InputFormatError, match="named twice"):
+        Source(files=(files[0], files[0].parent / "." / files[0].name))
+    with pytest.raises(InputFormatError, match="no such file"):
+        Source(files=(tmp_path / "nothing.nc",))
+    rng = np.random.default_rng(0)
+    other = write_recording(recording_of(rng.normal(size=(99, 5)), rate=20.0), tmp_path / "other.nc")
+    with pytest.raises(SamplingError, match=r"20 Hz.*16 Hz"):
+        survey_files(Source(files=(*files, other)), QUICK)
+    angles = write_recording(recording_of(rng.normal(size=(99, 7)), kind="angle"), tmp_path / "angles.nc")
+    with pytest.raises(InputFormatError, match=r"angles.*shape \(7,\).*amplitudes.*shape \(5,\)"):
+        survey_files(Source(files=(*files, angles)), QUICK)
+
+
+def test_a_lag_beyond_all_stretches_is_refused(worms, files, tmp_path):
+    with pytest.raises(SamplingError, match=r"lag=500 s leaves no transition"):
+        stream_study(Source(files=files), tmp_path, QUICK.model_copy(update={"lag": 500.0}), basis=worms.basis)
