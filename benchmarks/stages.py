@@ -357,7 +357,7 @@ def scan(data: Data) -> None:
     row("whole scan", f"{N_WORMS} worms x 20 K x 14 N (K up to 32 frames, N up to 5623)", found, note=BOTH)
 
 
-def crossing(data: Data) -> None:
+def crossvalidation(data: Data) -> None:
     study = data.study()
     fit, statistics = fit_rule(study), worm_statistics(study.chain.lag)
     splits = block_splits(study.postures.segments, n_repeats=50)
@@ -396,5 +396,5 @@ QUICK = (
     engine,
     movie,
 )
-HEAVY = (scan, crossing, reproduce)
+HEAVY = (scan, crossvalidation, reproduce)
 """Only run when they are named."""

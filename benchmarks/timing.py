@@ -17,7 +17,7 @@ HEADER = (
 GROWTH_HEADER = "| stage | grows with | sizes | CPU s | exponent |\n|---|---|---|---|--:|"
 ROW, GROWTH = "row\t", "growth\t"
 """Before a line that a stage prints: which table it belongs to."""
-REPEATED_SECONDS, MOST_REPEATS = 0.5, 100
+REPEATED_SECONDS, MOST_REPEATS = 1.0, 100
 """Short tasks are repeated for about this long, at most so often, and the median is told."""
 
 
@@ -37,15 +37,14 @@ class Timing:
 
 def timed(task: Callable[[], object]) -> Timing:
     """Do a task and take the median of its times; processes that it started and awaited count as its own."""
-    runs = [_once(task)]
-    n_more = min(MOST_REPEATS, int(REPEATED_SECONDS / max(runs[0].seconds, 1e-9)))
-    runs += [_once(task) for _ in range(n_more)]
-    return Timing(
-        seconds=statistics.median(run.seconds for run in runs),
-        cpu=statistics.median(run.cpu for run in runs),
-        peak=peak_memory(),
-        answer=runs[-1].answer,
-    )
+    last = _once(task)
+    runs = [(last.seconds, last.cpu)]
+    for _ in range(min(MOST_REPEATS, int(REPEATED_SECONDS / max(last.seconds, 1e-9)))):
+        last = replace(last, answer=None)  # answers of all repeats together would count as memory of the stage
+        last = _once(task)
+        runs.append((last.seconds, last.cpu))
+    seconds, cpu = (statistics.median(times) for times in zip(*runs, strict=True))
+    return Timing(seconds, cpu, peak_memory(), last.answer)
 
 
 def _once(task: Callable[[], object]) -> Timing:

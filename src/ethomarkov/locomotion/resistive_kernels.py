@@ -22,6 +22,9 @@ LANES = 32  # intervals side by side: several vectors of the processor, few enou
 TOGETHER = 5  # segments added per look at the running sums; measured: with 10 or 20 this is four times slower
 MODES_TOGETHER = 6  # so that five modes and the mean posture are one group
 N_RUNNING = 19
+JOINTS_TOGETHER = 3  # the same for joints; with 5 six times slower
+N_RUNNING_JOINTS = 21
+BEFORE = 7  # column of the frame before the lanes, which then begin with a line of memory
 TURNS = 0.5 / math.pi  # turns per radian
 SIDE_BY_SIDE = {"contract", "nsz"}  # may fuse a product and a sum; must not change the order of sums
 
@@ -250,89 +253,148 @@ def midpoint_sums(postures, modes, mean, out):  # type: ignore[no-untyped-def]  
 
 
 @njit(cache=True, nogil=True)
-def _trapezoid(k, n):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    return 1.0 / n if 0 < k < n else 0.5 / n
+def _take_frames(postures, first, amplitudes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Take one frame per lane, for angles in turns; lanes outside the run hold its first or last frame."""
+    last = postures.shape[0] - 1
+    for j in range(LANES):
+        posture = postures[min(max(first + j, 0), last)]
+        for m in range(posture.size):
+            amplitudes[m, j] = TURNS * np.float64(posture[m])
+
+
+@njit(cache=True, nogil=True, fastmath=SIDE_BY_SIDE)
+def _point_segments(angles, tx, ty):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Write the tangents of all lanes; before them is kept what was in the last lane, the frame before the first."""
+    for k in range(angles.shape[0]):
+        angle, x, y = angles[k], tx[k], ty[k]
+        x[BEFORE], y[BEFORE] = x[BEFORE + LANES], y[BEFORE + LANES]
+        for j in range(LANES):
+            x[BEFORE + 1 + j], y[BEFORE + 1 + j] = direction(angle[j])
+
+
+@njit(cache=True, nogil=True, fastmath=SIDE_BY_SIDE)
+def _chain_joints(tx, ty, running):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Go from the joint behind the head to the tail, adding up; the head is the origin, a segment the unit of length.
+
+    The tangent t at a joint is along the sum of the unit vectors of its two segments. All sums hold it twice, as the
+    complex number T = t², which is the product of those unit vectors. With places p and displacements u, also complex,
+    `running` holds, in rows of lanes, p and u at the tail, then the sums of T, T p̄, T ū, T p̄², T p̄ ū, p̄ u, p, u, |p|².
+    """
+    running[:] = 0.0
+    for group in range(tx.shape[0] // JOINTS_TOGETHER):
+        for j in range(LANES):
+            x, y, u, v = running[j], running[LANES + j], running[2 * LANES + j], running[3 * LANES + j]
+            tx0, ty0, txp = running[4 * LANES + j], running[5 * LANES + j], running[6 * LANES + j]
+            typ, txu, tyu = running[7 * LANES + j], running[8 * LANES + j], running[9 * LANES + j]
+            txpp, typp = running[10 * LANES + j], running[11 * LANES + j]
+            txpu, typu = running[12 * LANES + j], running[13 * LANES + j]
+            dot, cross = running[14 * LANES + j], running[15 * LANES + j]
+            mx, my = running[16 * LANES + j], running[17 * LANES + j]
+            vx, vy, pp = running[18 * LANES + j], running[19 * LANES + j], running[20 * LANES + j]
+            a, b = tx[JOINTS_TOGETHER * group, BEFORE + 1 + j], ty[JOINTS_TOGETHER * group, BEFORE + 1 + j]
+            for q in range(JOINTS_TOGETHER):
+                k = JOINTS_TOGETHER * group + q
+                x, y, u, v = x + a, y + b, u + (a - tx[k, BEFORE + j]), v + (b - ty[k, BEFORE + j])
+                c, d = tx[k + 1, BEFORE + 1 + j], ty[k + 1, BEFORE + 1 + j]
+                e, f = a * c - b * d, a * d + b * c
+                g, h = e * x + f * y, f * x - e * y
+                tx0, ty0, txp, typ = tx0 + e, ty0 + f, txp + g, typ + h
+                txu, tyu = txu + e * u + f * v, tyu + f * u - e * v
+                txpp, typp = txpp + g * x + h * y, typp + h * x - g * y
+                txpu, typu = txpu + g * u + h * v, typu + h * u - g * v
+                dot, cross, pp = dot + x * u + y * v, cross + x * v - y * u, pp + x * x + y * y
+                mx, my, vx, vy = mx + x, my + y, vx + u, vy + v
+                a, b = c, d
+            running[j], running[LANES + j], running[2 * LANES + j], running[3 * LANES + j] = x, y, u, v
+            running[4 * LANES + j], running[5 * LANES + j], running[6 * LANES + j] = tx0, ty0, txp
+            running[7 * LANES + j], running[8 * LANES + j], running[9 * LANES + j] = typ, txu, tyu
+            running[10 * LANES + j], running[11 * LANES + j] = txpp, typp
+            running[12 * LANES + j], running[13 * LANES + j] = txpu, typu
+            running[14 * LANES + j], running[15 * LANES + j] = dot, cross
+            running[16 * LANES + j], running[17 * LANES + j] = mx, my
+            running[18 * LANES + j], running[19 * LANES + j], running[20 * LANES + j] = vx, vy, pp
 
 
 @njit(cache=True, nogil=True)
-def _centred_joints(theta, dx, dy):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Write the ends of all segments relative to the centroid; give the second moment (trapezoid rule)."""
-    n = theta.size
-    x = y = mx = my = 0.0
-    dx[0] = dy[0] = 0.0
-    for k in range(n):
-        step_x, step_y = direction(theta[k] * TURNS)
-        step_x, step_y = step_x / n, step_y / n
-        mx, my = mx + (x + 0.5 * step_x) / n, my + (y + 0.5 * step_y) / n
-        x, y = x + step_x, y + step_y
-        dx[k + 1], dy[k + 1] = x, y
-    moment = 0.0
-    for k in range(n + 1):
-        dx[k] -= mx
-        dy[k] -= my
-        weight = _trapezoid(k, n)
-        moment += weight * (dx[k] * dx[k] + dy[k] * dy[k])
-    return moment
+def _centre_joints(running, head, tail, n, excess):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Weigh head and tail by one half (trapezoid rule) and move the origin to the centroid.
+
+    Head and tail are given by their T, which `running` lacks. Of p, u and their products it holds the tail whole, and
+    again for every segment without length behind it: `excess` times too often. Gives the sums of T, T r̄, T ū, T r̄²,
+    T r̄ ū, r̄ u and |r|².
+    """
+    p, u = complex(running[0], running[1]), complex(running[2], running[3])
+    pc, uc = p.conjugate(), u.conjugate()
+    ell = 1.0 / n
+    m = ell * (complex(running[16], running[17]) - excess * p)
+    v = ell * (complex(running[18], running[19]) - excess * u)
+    mc, vc = m.conjugate(), v.conjugate()
+    ru = complex(running[14], running[15]) - excess * (pc * u) - n * (mc * v)
+    rr = running[20] - excess * (pc * p).real - n * (mc * m).real
+    half = 0.5 * tail
+    t = complex(running[4], running[5]) + 0.5 * head + half
+    tp = complex(running[6], running[7]) + half * pc
+    tu = complex(running[8], running[9]) + half * uc
+    trr = complex(running[10], running[11]) + half * pc * pc - 2.0 * mc * tp + mc * mc * t
+    tru = complex(running[12], running[13]) + half * pc * uc - mc * tu - vc * tp + mc * vc * t
+    return t, tp - mc * t, tu - vc * t, trr, tru, ru, rr
 
 
 @njit(cache=True, nogil=True)
-def _apparent_rotation(dx, dy, ux, uy):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Angular momentum of the deformation; its mean is zero already."""
-    n = dx.size - 1
-    total = 0.0
-    for k in range(n + 1):
-        weight = _trapezoid(k, n)
-        total += weight * (dx[k] * uy[k] - dy[k] * ux[k])
-    return total
+def _write_published(sums, n, moment, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Take the apparent rotation out of the deformation, and give means over the body.
 
-
-@njit(cache=True, nogil=True)
-def _sum_joints(dx, dy, ux, uy, spin, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    """Sum over the ends of the segments; tangents by central differences, one-sided at head and tail."""
-    n = dx.size - 1
-    cos, sin = math.cos(spin), math.sin(spin)
-    out[:] = 0.0
-    for k in range(n + 1):
-        weight = _trapezoid(k, n)
-        low, high = max(k - 1, 0), min(k + 1, n)
-        tx, ty = dx[high] - dx[low], dy[high] - dy[low]
-        norm = math.sqrt(tx * tx + ty * ty)
-        tx, ty = tx / norm, ty / norm
-        vx, vy = ux[k] + spin * dy[k], uy[k] - spin * dx[k]
-        # the second slip: tangents are turned back by the orientation after the interval, velocities by that before
-        along = tx * (cos * vx - sin * vy) + ty * (sin * vx + cos * vy)
-        c = dx[k] * ty - dy[k] * tx
-        out[0] += weight * tx * tx
-        out[1] += weight * tx * ty
-        out[2] += weight * tx * c
-        out[3] += weight * ty * c
-        out[4] += weight * c * c
-        out[5] += weight * (dx[k] * dx[k] + dy[k] * dy[k])
-        out[6] += weight * tx * along
-        out[7] += weight * ty * along
-        out[8] += weight * c * along
-    out[10] = spin
+    For any two vectors a and b, (t·a)(t·b) is half of a·b + Re T ā b̄. The first slip: the moment is that of the frame
+    before. The second: tangents are turned back by the orientation after the interval, velocities by that before.
+    """
+    t, tr, tu, trr, tru, ru, rr = sums
+    spin = ru.imag / moment
+    cos, sin = direction(spin * TURNS)
+    turn, back = complex(cos, sin), complex(cos, -sin)
+    along = back * (tu + 1j * spin * tr)
+    torque = turn * (ru - 1j * spin * rr) + back * (tru + 1j * spin * trr)
+    ell = 0.5 / n
+    area = ell / n
+    volume = area / n
+    out[0], out[1] = 0.5 + ell * t.real, ell * t.imag
+    out[2], out[3] = area * tr.imag, -area * tr.real
+    out[4], out[5] = volume * (rr - trr.real), 2.0 * volume * rr
+    out[6], out[7] = area * along.real, area * along.imag
+    out[8], out[9], out[10] = volume * torque.imag, 0.0, spin
 
 
 @njit(cache=True, nogil=True)
 def paper_sums(postures, modes, mean, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Fill one row of sums for every interval as published: geometry of its end, both index slips included."""
-    n = modes.shape[1]
-    theta = np.empty(n)
-    before_x, before_y, after_x, after_y = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1), np.empty(n + 1)
-    ux, uy = np.empty(n + 1), np.empty(n + 1)
-    form_angles(postures[0], modes, mean, theta)
-    moment = _centred_joints(theta, before_x, before_y)
-    for i in range(out.shape[0]):
-        form_angles(postures[i + 1], modes, mean, theta)
-        next_moment = _centred_joints(theta, after_x, after_y)
-        for k in range(n + 1):
-            ux[k], uy[k] = after_x[k] - before_x[k], after_y[k] - before_y[k]
-        # the first slip: the moment of the frame before
-        spin = _apparent_rotation(after_x, after_y, ux, uy) / moment
-        _sum_joints(after_x, after_y, ux, uy, spin, out[i])
-        before_x, before_y, after_x, after_y = after_x, after_y, before_x, before_y
-        moment = next_moment
+    """Fill one row of sums for every interval as published: geometry of its end, both index slips included.
+
+    The published sums are over the ends of the segments, by the trapezoid rule, with tangents by central differences.
+    """
+    n = mean.size
+    n_padded = (n + JOINTS_TOGETHER - 1) // JOINTS_TOGETHER * JOINTS_TOGETHER
+    # the segment behind the tail, and those that fill up the last group, have no length
+    tx, ty = np.zeros((n_padded + 1, BEFORE + 1 + LANES)), np.zeros((n_padded + 1, BEFORE + 1 + LANES))
+    running = np.empty(N_RUNNING_JOINTS * LANES)
+    lanes = running.reshape(N_RUNNING_JOINTS, LANES)
+    padded = _pad_modes(modes, mean)
+    amplitudes, angles = np.zeros((padded.shape[0], LANES)), np.empty((n, LANES))
+    amplitudes[modes.shape[0]] = TURNS
+    moment = np.nan
+    # at first all lanes hold the first frame, whose tangents and moment the first interval needs
+    for first in range(-LANES, out.shape[0], LANES):
+        if modes.shape[0] == 0:
+            _take_frames(postures, first + 1, angles)
+        else:
+            _take_frames(postures, first + 1, amplitudes)
+            _combine_modes(padded, amplitudes, angles)
+        _point_segments(angles, tx, ty)
+        _chain_joints(tx, ty, running)
+        for j in range(min(LANES, out.shape[0] - first)):
+            lane = BEFORE + 1 + j
+            head, tail = complex(tx[0, lane], ty[0, lane]), complex(tx[n - 1, lane], ty[n - 1, lane])
+            sums = _centre_joints(lanes[:, j], head * head, tail * tail, float(n), 0.5 + (n_padded - n))
+            if first >= 0:
+                _write_published(sums, float(n), moment, out[first + j])
+            moment = sums[6]
 
 
 @njit(cache=True, nogil=True)

@@ -160,7 +160,8 @@ def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     both = np.array([sizes, values], dtype=float)
     if len(set(sizes)) < 2 or not (both > 0).all() or not np.isfinite(both).all():
         return float("nan")
-    return float(np.polyfit(*np.log(both), 1)[0])
+    log_size, log_value = np.log(both)
+    return float(np.polyfit(log_size, log_value, 1)[0])
 
 
 def extrapolate(sizes: Sequence[float], values: Sequence[float], size: float) -> float:

@@ -43,7 +43,7 @@ from ethomarkov.workflow.provenance import PROVENANCE_FILE, write_provenance
 from ethomarkov.workflow.reproduction_stages import SECONDS, ReproduceSettings, Trouble, reproduction_stages
 from ethomarkov.workflow.scoreboard import N_WORMS, Found, Published, Row, judge, published_figures
 from ethomarkov.workflow.stages import STAGES
-from ethomarkov.workflow.study import MACRO, STUDY_FILE, Study, _expected, _is_written, _run_stages
+from ethomarkov.workflow.study import MACRO, STUDY_FILE, Study, expected_seconds, is_written, run_stages
 from ethomarkov.workflow.validate import Validation, assemble_validation
 
 REPRODUCTION_FILE = "reproduction.nc"
@@ -165,16 +165,16 @@ def _study_settings(settings: ReproduceSettings, n_worms: int) -> Settings:
 def _run(engine: Engine, settings: ReproduceSettings, recording: Recording, directory: Path | None) -> Study:
     """Run the stages of the study and of the reproduction, keeping them in a directory."""
     if directory is None:
-        study = _run_stages(engine, settings.study)
+        study = run_stages(engine, settings.study)
         _run_reproduction(engine, settings, study)
         return study
     # One directory and one lock, but two files: the study stands by itself.
     engine.shelf = shelf = Shelf(directory, STUDY_FILE, STAGES)
     with shelf.locked():
-        study = _run_stages(engine, settings.study)
-        if not _is_written(study, directory):
-            study.save(directory)
+        study = run_stages(engine, settings.study)
+        if not is_written(study, directory):
             write_settings(directory / SETTINGS_FILE, study.settings)
+            study.save(directory)
         stages = reproduction_stages(study.symbols.segments.n_individuals, study.finest)
         engine.shelf = Shelf(directory, REPRODUCTION_FILE, stages)
         _run_reproduction(engine, settings, study)
@@ -209,7 +209,9 @@ def _expected_seconds(recording: Recording, settings: ReproduceSettings, threads
     """Estimate the time of every stage."""
     segments = recording.segments
     size = Size(n_frames=segments.n_rows, n_animals=segments.n_individuals, settings=settings, threads=threads)
-    return _expected(recording, settings.study, threads) | {name: seconds(size) for name, seconds in SECONDS.items()}
+    return expected_seconds(recording, settings.study, threads) | {
+        name: seconds(size) for name, seconds in SECONDS.items()
+    }
 
 
 def _records(engine: Engine, directory: Path | None) -> tuple[StageRecord, ...]:

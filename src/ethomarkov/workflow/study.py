@@ -204,14 +204,14 @@ def run_study(
     """
     settings = settings or Settings()
     given = {"recording": recording, "given_basis": basis}
-    expected = _expected(recording, settings, threads)
+    expected = expected_seconds(recording, settings, threads)
     if directory is None:
-        return _run_stages(Engine(results=given, threads=threads, progress=progress, expected=expected), settings)
+        return run_stages(Engine(results=given, threads=threads, progress=progress, expected=expected), settings)
     shelf = Shelf(directory, STUDY_FILE, STAGES)
     with shelf.locked():
         engine = Engine(results=given, shelf=shelf, threads=threads, progress=progress, expected=expected)
-        study = _run_stages(engine, settings)
-        if not _is_written(study, directory):
+        study = run_stages(engine, settings)
+        if not is_written(study, directory):
             write_settings(directory / SETTINGS_FILE, study.settings)
             study.save(directory)
         write_provenance(directory, study.settings, engine, recording)
@@ -234,7 +234,7 @@ def plan_study(
     recording, settings, basis, directory, threads
         As for `run_study`.
     """
-    expected = _expected(recording, settings, threads)
+    expected = expected_seconds(recording, settings, threads)
     engine = Engine(results={"recording": recording, "given_basis": basis}, shelf=Shelf(directory, STUDY_FILE, STAGES))
     planned = list(plan_stages(STAGES[:1], settings, engine, expected))
     if "postures" in engine.results:
@@ -242,7 +242,8 @@ def plan_study(
     return [*planned, *plan_stages(STAGES[1:], settings, engine, expected)]
 
 
-def _run_stages(engine: Engine, settings: Settings) -> Study:
+def run_stages(engine: Engine, settings: Settings) -> Study:
+    """Run all stages of a study, filling in the settings that depend on the postures."""
     first, *others = STAGES
     engine.run(first, settings)
     chosen = complete_settings(settings, engine.results["postures"])
@@ -254,7 +255,7 @@ def _run_stages(engine: Engine, settings: Settings) -> Study:
     return study
 
 
-def _is_written(study: Study, directory: Path) -> bool:
+def is_written(study: Study, directory: Path) -> bool:
     """Tell whether the directory holds this very study already."""
     try:
         attrs = load_group_attrs(directory / STUDY_FILE)
@@ -264,7 +265,7 @@ def _is_written(study: Study, directory: Path) -> bool:
     return keys == study.keys and attrs[""].get("settings") == study.settings.model_dump_json()
 
 
-def _expected(recording: Recording, settings: Settings, threads: int) -> dict[str, float]:
+def expected_seconds(recording: Recording, settings: Settings, threads: int) -> dict[str, float]:
     """Estimate the time of every stage."""
     segments, length = recording.segments, settings.sequence_frames(recording.sampling)
     chosen = settings.complete(recording.sampling, max(segments.window_starts(length).size, 1))

@@ -48,8 +48,10 @@ def test_stream_writes_study_report_table_and_labels(streamed, worm_files):
     assert names == ["animals.csv", "labels", "report.html", "settings.toml", "study.nc", "survey.nc"]
     assert sorted(path.name for path in (directory / "labels").iterdir()) == sorted(file.name for file in worm_files)
     frames = int(read(worm_files).segments.lengths.sum())
-    assert f"Chain and states: 2 animals of 2 files, {frames:,} frames" in out
-    assert "2 example animals" in out
+    words = " ".join(out.split())
+    assert f"Chain and states come from 2 animals of 2 files, {frames:,} frames" in words
+    assert "2 example animals" in words
+    assert f"2 animals of 2 files, {frames:,} frames" in (directory / "report.html").read_text()
     assert str(directory / "animals.csv") in out
 
 

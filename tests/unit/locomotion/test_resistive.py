@@ -23,6 +23,17 @@ def path_of(theta, rate=16.0, **options):
     return propel(Series.from_rows(theta, rate), **options)
 
 
+def wavy_basis(rng, n_segments, n_modes):
+    """Modes without order about a mean posture that is not straight."""
+    return PostureBasis(
+        vectors=np.linalg.qr(rng.normal(size=(n_segments, n_modes)))[0],
+        mean=0.3 * np.cos(np.arange(n_segments)),
+        explained_variance=np.full(n_modes, 1 / n_modes),
+        features="angle",
+        source="test",
+    )
+
+
 def numpy_path(theta, alpha):
     """Block-free numpy version of the default scheme, on a body of unit length."""
 
@@ -234,13 +245,7 @@ def test_jumps_of_any_size_between_frames(jump):
 def test_any_number_of_modes_and_segments(n_modes, scale):
     """Modes and segments are taken in groups; amplitudes of size 6 jump by more than half a turn."""
     rng = np.random.default_rng(n_modes)
-    basis = PostureBasis(
-        vectors=np.linalg.qr(rng.normal(size=(33, n_modes)))[0],
-        mean=0.3 * np.cos(np.arange(33)),
-        explained_variance=np.full(n_modes, 1 / n_modes),
-        features="angle",
-        source="test",
-    )
+    basis = wavy_basis(rng, 33, n_modes)
     waves = Series.from_rows(rng.normal(0, scale, (101, n_modes)), 16.0)
     path = propel(waves, basis=basis)
     centroid, heading = numpy_path(waves.values.astype(float) @ basis.vectors.T + basis.mean, 30.0)
@@ -260,13 +265,7 @@ def test_blocks_of_frames_do_not_matter(scheme, monkeypatch):
 @pytest.mark.parametrize("scheme", ["midpoint", "paper"])
 def test_amplitudes_with_their_basis(scheme):
     rng = np.random.default_rng(1)
-    basis = PostureBasis(
-        vectors=np.linalg.qr(rng.normal(size=(30, 4)))[0],
-        mean=0.2 * np.sin(np.arange(30)),
-        explained_variance=np.full(4, 0.25),
-        features="angle",
-        source="test",
-    )
+    basis = wavy_basis(rng, 30, 4)
     waves = Series.from_rows(np.cumsum(rng.normal(0, 0.2, (200, 4)), axis=0), 16.0)
     path = propel(waves, basis=basis, scheme=scheme)
     same = propel(basis.reconstruct(waves), scheme=scheme)  # angles in single precision
@@ -305,6 +304,31 @@ class TestPublishedScheme:
         theta = gait(80).astype(np.float32)
         path = path_of(theta, drag_ratio=alpha, scheme="paper")
         np.testing.assert_allclose(path.centroid, published_path(theta.astype(float), alpha), atol=1e-9)
+
+    @pytest.mark.parametrize("n_frames", [2, 32, 33, 34, 97])
+    def test_runs_of_any_length(self, n_frames):
+        """Frames are taken in lanes, each next to the frame before it."""
+        theta = gait(n_frames).astype(np.float32)
+        path = path_of(theta, scheme="paper")
+        np.testing.assert_allclose(path.centroid, published_path(theta.astype(float), 30.0), atol=1e-9)
+        assert np.abs(path.centroid[-1]).max() > 1e-4
+
+    @pytest.mark.parametrize("n_segments", [2, 3, 4, 5, 101])
+    def test_any_number_of_segments(self, n_segments):
+        """Wild postures: jumps of more than half a turn along the body and from frame to frame."""
+        theta = np.random.default_rng(n_segments).normal(0, 4, (60, n_segments)).astype(np.float32)
+        path = path_of(theta, scheme="paper")
+        expected = published_path(theta.astype(float), 30.0)
+        np.testing.assert_allclose(path.centroid, expected, rtol=1e-9, atol=1e-9)
+
+    @pytest.mark.parametrize("n_modes", [1, 5, 6, 13])
+    def test_any_number_of_modes(self, n_modes):
+        rng = np.random.default_rng(n_modes)
+        basis = wavy_basis(rng, 33, n_modes)
+        waves = Series.from_rows(np.cumsum(rng.normal(0, 0.2, (101, n_modes)), axis=0), 16.0)
+        path = propel(waves, basis=basis, scheme="paper")
+        theta = waves.values.astype(float) @ basis.vectors.T + basis.mean
+        np.testing.assert_allclose(path.centroid, published_path(theta, 30.0), atol=1e-9)
 
     @pytest.mark.parametrize("dt", [1.0, 1 / 32])
     def test_the_frame_interval_cancels(self, dt):

@@ -176,7 +176,7 @@ def test_stopped_inside_stages_and_resumed(whole, worms, tmp_path):
         ({"n_repeats": 1}, {"leaky_splits"}),
         ({"n_honest": 0}, {"honest_splits"}),
     ],
-    ids=str,
+    ids=["n_runs", "n_shuffles", "n_repeats", "n_honest"],
 )
 def test_only_what_depends_on_a_setting_is_computed_again(whole, worms, tmp_path, changes, computed):
     for name in ("study.nc", REPRODUCTION_FILE, "provenance.json"):

@@ -51,18 +51,23 @@ def stream(
     basis
         Posture modes (EigenWorms.csv or .mat); fitted to the data when left out.
     """
-    settings, cluster = chosen_settings(model, running.chosen_seed)
+    settings, cluster = chosen_settings(model, running.seed)
     source = Source(files=files, read=functools.partial(_read_file, options=reading), reading=repr(reading))
     modes = PostureBasis.from_file(basis, settings.n_modes) if basis is not None else None
     check_writable(out)
     console = Console(quiet=running.quiet)
     with at_work(running, cluster) as threads, progress_bar(console, quiet=running.quiet) as progress:
         found = stream_study(source, out, settings, basis=modes, threads=threads, progress=progress)
+    notes = _notes(found, len(files))
     figures = summarize(found.study)
+    figures["warnings"] = [*figures["warnings"], *notes]
     _write(found, figures, out)
     print_outcome(console, figures, out)
-    for line in _notes(found, out, len(files)):
-        console.print(line, highlight=False, soft_wrap=True)
+    console.print(
+        f"Every animal: {escape(str(out / TABLE_FILE))}; labels of its frames: {escape(str(out / LABELS_FOLDER))}.",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def _read_file(file: Path, options: ReadingOptions) -> Recording:
@@ -98,15 +103,13 @@ def _number(value: float) -> str:
     return "" if value != value else f"{value:.6g}"  # noqa: PLR0124 (NaN is not equal to itself)
 
 
-def _notes(found: StreamedStudy, directory: Path, n_files: int) -> list[str]:
+def _notes(found: StreamedStudy, n_files: int) -> list[str]:
     """Say which numbers come from all animals, and which from the examples."""
     animals, examples = found.animals, found.study.postures.segments.individuals
     lines = [
-        f"Chain and states: {count_of(len(animals.individuals), 'animal')} of {count_of(n_files, 'file')}, "
-        f"{int(animals.frames.sum()):,} frames, entropy rate {found.entropy_rate:.2f} nat/s. All other figures above: "
-        f"{count_of(len(examples), 'example animal')}.",
-        f"Every animal: {escape(str(directory / TABLE_FILE))}; labels of its frames: "
-        f"{escape(str(directory / LABELS_FOLDER))}.",
+        f"Chain and states come from {count_of(len(animals.individuals), 'animal')} of {count_of(n_files, 'file')}, "
+        f"{int(animals.frames.sum()):,} frames, with an entropy rate of {found.entropy_rate:.2f} nat/s; all other "
+        f"figures from {count_of(len(examples), 'example animal')}."
     ]
     if found.n_unseen:
         lines.append(
