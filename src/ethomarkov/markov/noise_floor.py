@@ -15,6 +15,8 @@ from ethomarkov.markov.spectrum import Spectrum, reversible_modes, slow_spectrum
 from ethomarkov.states.symbols import Symbols
 
 Recipe = Literal["permute", "resample"]
+TOLERANCE = 1e-8
+"""Of the eigenvalues of shuffled symbols, which scatter by far more from shuffle to shuffle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,7 @@ def noise_floor(
             raise ConnectivityError("A chain of one state has no noise floor; use more microstates or more data.")
         if of == "reversibilized":
             return float(reversible_modes(chain, 1)[0][0])
-        return float(slow_spectrum(chain, 1).eigenvalues[0].real)
+        return float(slow_spectrum(chain, 1, tolerance=TOLERANCE).eigenvalues[0].real)
 
     values = map_tasks(second_eigenvalue, tasks, threads=threads, progress=progress, what="noise floor")
     return NoiseFloor(eigenvalues=np.array(values), lag=float(lag), of=of)

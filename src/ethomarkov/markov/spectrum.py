@@ -131,22 +131,32 @@ def modes_on_frames(symbols: Symbols, chain: MarkovChain, modes: FloatArray) -> 
     return on_frames
 
 
-def slow_spectrum(chain: MarkovChain, n_modes: int = 10) -> Spectrum:
+def slow_spectrum(chain: MarkovChain, n_modes: int = 10, *, tolerance: float = 0.0) -> Spectrum:
     """Find the slowest modes of the chain as it is, not reversibilised.
+
+    Parameters
+    ----------
+    chain
+        To be looked at.
+    n_modes
+        Modes besides the stationary one.
+    tolerance
+        Relative error of eigenvalues that is allowed; the precision of numbers by default. A loose one is faster and
+        can miss copies of eigenvalues that occur several times, so that it is for the slowest mode alone.
 
     Notes
     -----
     Eq. (2) of the paper: Λ⁻¹ = −τ / ln Re λ.
     """
     n_wanted = min(n_modes + 1, chain.states.size)
-    values = _leading(chain.transition, n_wanted)[1:]
+    values = _leading(chain.transition, n_wanted, tolerance)[1:]
     real = values.real
     times = np.full(real.size, np.nan)
     times[real > 0] = -chain.lag / np.log(real[real > 0])
     return Spectrum(eigenvalues=values, relaxation_times=times, lag=chain.lag)
 
 
-def _leading(P: sparse.csr_array, n_wanted: int) -> ComplexArray:
+def _leading(P: sparse.csr_array, n_wanted: int, tolerance: float = 0.0) -> ComplexArray:
     n = P.shape[0]
     if n <= max(DENSE_BELOW, n_wanted + 2):
         values = np.linalg.eigvals(P.toarray()).astype(complex)
@@ -155,7 +165,7 @@ def _leading(P: sparse.csr_array, n_wanted: int) -> ComplexArray:
         start = np.random.default_rng(0).standard_normal(n)
         n_krylov = min(n, max(MIN_KRYLOV, 3 * n_wanted))
         try:
-            values = eigs(P, k=n_wanted, which="LR", v0=start, ncv=n_krylov, return_eigenvectors=False)
+            values = eigs(P, k=n_wanted, which="LR", v0=start, ncv=n_krylov, tol=tolerance, return_eigenvectors=False)
         except ArpackNoConvergence:  # eigenvalues crowded near the circle, as those of a long cycle
             values = np.linalg.eigvals(P.toarray()).astype(complex)
     order = np.lexsort((-values.imag, -values.real.round(12)))

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
-from scipy.signal import savgol_filter
+from scipy.signal import savgol_coeffs, savgol_filter
 
 from ethomarkov._core.random import Rng
 from ethomarkov._core.result import array_field, freeze_arrays
@@ -22,6 +22,7 @@ from ethomarkov.states.symbols import Symbols
 UnfoldMethod = Literal["matched", "paper", "paper-filled", "paper-raw"]
 
 SMOOTHING_FRAMES, SMOOTHING_ORDER = 11, 3
+FEWEST_KNOTS = 4
 N_CANDIDATES = 4
 UNFOLDING = np.uint64(0xD1B54A32D192ED03)  # sets these random streams apart from the walks' own of the same seed
 
@@ -250,21 +251,38 @@ def _replay_walk(
     if method == "paper-raw":
         return
     whole = _fill(out)
-    if method == "paper" and len(out) >= SMOOTHING_FRAMES:
-        whole = savgol_filter(whole, SMOOTHING_FRAMES, SMOOTHING_ORDER, axis=0)
-    out[:] = whole
+    out[:] = _smooth(whole) if method == "paper" and len(out) >= SMOOTHING_FRAMES else whole
 
 
 def _fill(rows: FloatArray) -> FloatArray:
     """Fill missing rows by a cubic spline through all others."""
+    from ethomarkov.simulation.unfold_kernels import fill_missing
+
     missing = np.isnan(rows[:, 0])
     at = np.flatnonzero(~missing)
     whole = rows.astype(float)
     if at.size == 1:
         whole[:] = whole[at]
-    elif missing.any():
+    elif at.size < FEWEST_KNOTS:
         whole[missing] = CubicSpline(at, whole[at])(np.flatnonzero(missing))
+    elif missing.any():
+        fill_missing(whole, at)
     return whole
+
+
+def _smooth(rows: FloatArray) -> FloatArray:
+    """Smooth rows by the published filter, whose ends follow the cubic through the outermost rows."""
+    from ethomarkov.simulation.unfold_kernels import smooth_rows
+
+    half = SMOOTHING_FRAMES // 2
+    smooth = np.empty_like(rows)
+    smooth_rows(rows, savgol_coeffs(SMOOTHING_FRAMES, SMOOTHING_ORDER), smooth)
+    for end, kept in (
+        (slice(None, SMOOTHING_FRAMES), slice(None, half)),
+        (slice(-SMOOTHING_FRAMES, None), slice(-half, None)),
+    ):
+        smooth[kept] = savgol_filter(rows[end], SMOOTHING_FRAMES, SMOOTHING_ORDER, axis=0)[kept]
+    return smooth
 
 
 def _run_limits(postures: Series) -> IntArray:

@@ -5,6 +5,8 @@ from numba import njit
 
 from ethomarkov.simulation.walk_kernels import uniform
 
+SMOOTHED_TOGETHER = 1024
+
 
 @njit(cache=True, nogil=True)
 def draw_row(rows, first, count, key, draw):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
@@ -81,3 +83,76 @@ def fade_rows(values, runs, chosen, shape, weights, out):  # type: ignore[no-unt
             weight = weights[half + offset]
         for k in range(values.shape[1]):
             out[frame, k] = (1.0 - weight) * values[a, k] + weight * values[b, k]
+
+
+@njit(cache=True, nogil=True)
+def fill_missing(rows, at):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Fill all rows but those `at` given places by the cubic spline through these, the ends not a knot.
+
+    The slopes at the known rows solve a system of three diagonals, the same for all columns; there must be four known
+    rows at least.
+    """
+    n, n_columns = at.size, rows.shape[1]
+    upper, slopes = np.empty(n), np.empty((n, n_columns))
+    gap, after = float(at[1] - at[0]), float(at[2] - at[1])
+    span = gap + after
+    upper[0] = span / after
+    for k in range(n_columns):
+        first, second = (rows[at[1], k] - rows[at[0], k]) / gap, (rows[at[2], k] - rows[at[1], k]) / after
+        slopes[0, k] = ((gap + 2.0 * span) * after * first + gap * gap * second) / span / after
+    for i in range(1, n - 1):
+        gap, after = float(at[i] - at[i - 1]), float(at[i + 1] - at[i])
+        scale = 1.0 / (2.0 * (gap + after) - after * upper[i - 1])
+        upper[i] = gap * scale
+        for k in range(n_columns):
+            first, second = (rows[at[i], k] - rows[at[i - 1], k]) / gap, (rows[at[i + 1], k] - rows[at[i], k]) / after
+            slopes[i, k] = (3.0 * (after * first + gap * second) - after * slopes[i - 1, k]) * scale
+    gap, after = float(at[n - 2] - at[n - 3]), float(at[n - 1] - at[n - 2])
+    span = gap + after
+    scale = 1.0 / (gap - span * upper[n - 2])
+    for k in range(n_columns):
+        first = (rows[at[n - 2], k] - rows[at[n - 3], k]) / gap
+        second = (rows[at[n - 1], k] - rows[at[n - 2], k]) / after
+        last = (after * after * first + (2.0 * span + after) * gap * second) / span
+        slopes[n - 1, k] = (last - span * slopes[n - 2, k]) * scale
+    for i in range(n - 2, -1, -1):
+        for k in range(n_columns):
+            slopes[i, k] -= upper[i] * slopes[i + 1, k]
+    _fill_between(rows, at, slopes)
+
+
+@njit(cache=True, nogil=True)
+def _fill_between(rows, at, slopes):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    """Fill the rows between known ones, and those before and after them by the nearest piece."""
+    n = at.size
+    piece = 0
+    for row in range(rows.shape[0]):
+        while piece < n - 2 and row > at[piece + 1]:
+            piece += 1
+        left, right = at[piece], at[piece + 1]
+        if row in (left, right):
+            continue
+        width = float(right - left)
+        t = (row - left) / width
+        keep, take = (1.0 + 2.0 * t) * (1.0 - t) * (1.0 - t), t * t * (3.0 - 2.0 * t)
+        rise, fall = t * (1.0 - t) * (1.0 - t) * width, t * t * (t - 1.0) * width
+        for k in range(rows.shape[1]):
+            rows[row, k] = (
+                keep * rows[left, k] + take * rows[right, k] + rise * slopes[piece, k] + fall * slopes[piece + 1, k]
+            )
+
+
+@njit(cache=True, nogil=True)
+def smooth_rows(rows, weights, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Weight every row with its neighbours on both sides; rows that lack some are left alone."""
+    half, n_columns = weights.size // 2, rows.shape[1]
+    flat, flat_out = rows.reshape(-1), out.reshape(-1)
+    first, last = half * n_columns, flat.size - half * n_columns
+    for begin in range(first, last, SMOOTHED_TOGETHER):
+        end = min(begin + SMOOTHED_TOGETHER, last)
+        here = flat_out[begin:end]
+        here[:] = 0.0
+        for m in range(weights.size):  # weight after weight, which processors do for many rows at once
+            weight, shifted = weights[m], flat[begin + (m - half) * n_columns : end + (m - half) * n_columns]
+            for i in range(here.size):
+                here[i] += weight * shifted[i]

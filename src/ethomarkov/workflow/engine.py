@@ -16,12 +16,14 @@ from pydantic import BaseModel
 from ethomarkov import __version__
 from ethomarkov._core.parallel import noted_in
 from ethomarkov._core.types import Progress
-from ethomarkov.exceptions import OutputError
+from ethomarkov.exceptions import EthomarkovError, OutputError
 from ethomarkov.io.digest import canonical, digest
 from ethomarkov.io.results import load_group_attrs, load_results, save_results
 from ethomarkov.io.task_log import TaskLog
 
 STAGES_DIRECTORY = ".stages"
+WORTH_KEEPING = 5.0
+"""Seconds of computing below which nothing is kept of a run that ended with an error."""
 KEY = "key"
 TICKS = 1000
 """Steps of the progress of a whole study; each stage takes as many as its share of the estimated time."""
@@ -177,10 +179,12 @@ class Shelf:
         self.parts = directory / STAGES_DIRECTORY
         self._stages = stages
         self._former: dict[str, Any] | None = None
+        self._made: list[Path] = []
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs away from this directory, and clear away what an interrupted one left half-written."""
+        self._made = [place for place in (self.directory, *self.directory.parents) if not place.exists()]
         try:
             self.parts.mkdir(parents=True, exist_ok=True)
             lock = (self.parts / "lock").open("w")
@@ -247,6 +251,19 @@ class Shelf:
     def clear(self) -> None:
         """Remove the files of single stages, once the whole study is written."""
         shutil.rmtree(self.parts, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def spared(self, engine: "Engine") -> Iterator[None]:
+        """Leave no trace of a run that ends with an error, unless it had computed for a while."""
+        try:
+            yield
+        except EthomarkovError:
+            if sum(record.seconds for record in engine.records.values()) < WORTH_KEEPING:
+                self.clear()
+                for place in self._made:
+                    with contextlib.suppress(OSError):  # something else lies there
+                        place.rmdir()
+            raise
 
     def _part(self, name: str) -> Path:
         return self.parts / f"{name}.nc"

@@ -170,7 +170,7 @@ def _run(engine: Engine, settings: ReproduceSettings, recording: Recording, dire
         return study
     # One directory and one lock, but two files: the study stands by itself.
     engine.shelf = shelf = Shelf(directory, STUDY_FILE, STAGES)
-    with shelf.locked():
+    with shelf.locked(), shelf.spared(engine):
         study = run_stages(engine, settings.study)
         if not is_written(study, directory):
             write_settings(directory / SETTINGS_FILE, study.settings)

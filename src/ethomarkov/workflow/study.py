@@ -208,8 +208,8 @@ def run_study(
     if directory is None:
         return run_stages(Engine(results=given, threads=threads, progress=progress, expected=expected), settings)
     shelf = Shelf(directory, STUDY_FILE, STAGES)
-    with shelf.locked():
-        engine = Engine(results=given, shelf=shelf, threads=threads, progress=progress, expected=expected)
+    engine = Engine(results=given, shelf=shelf, threads=threads, progress=progress, expected=expected)
+    with shelf.locked(), shelf.spared(engine):
         study = run_stages(engine, settings)
         if not is_written(study, directory):
             write_settings(directory / SETTINGS_FILE, study.settings)

@@ -477,7 +477,7 @@ def no_space(*args: object, **kwargs: object) -> None:
 
 @pytest.mark.parametrize("step", ["xarray.DataTree.to_netcdf", "pathlib.Path.write_text", "pathlib.Path.replace"])
 def test_a_disk_that_fills_up_leaves_the_last_study_whole(cli, tmp_path, monkeypatch, no_pictures, step):
-    """Study and report belong together: both are new, or both are the old ones."""
+    """Nothing of a new study appears where not all of it can."""
     source, target = write_csv(tmp_path / "good.csv", postures()), tmp_path / "results"
     assert cli("run", source, "--out", target, *QUICK)[0] == 0
     before = listing(target)
@@ -535,7 +535,10 @@ def test_summary_of_a_study_with_a_damaged_part(cli, tmp_path, study):
     """Bytes can be lost in the middle of a file that still opens."""
     content = bytearray((study.directory / "study.nc").read_bytes())
     with h5py.File(study.directory / "study.nc") as file:
-        for at in (file["postures/values"].id.get_chunk_info(0), file["path/centroid"].id.get_chunk_info(0)):
+        for at in (
+            file["postures/postures/values"].id.get_chunk_info(0),
+            file["paths/path/centroid"].id.get_chunk_info(0),
+        ):
             content[at.byte_offset : at.byte_offset + 64] = bytes(64)
     put(tmp_path / "study.nc", bytes(content))
     assert_one_paragraph(*cli("summary", tmp_path), (str(tmp_path / "study.nc"),))

@@ -16,7 +16,7 @@ from ethomarkov.workflow.summary import summarize
 
 QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
 DEMO = ("--worms", "2", "--minutes", "2")
-PARTS = ["report.html", "study.nc"]
+PARTS = ["provenance.json", "report.html", "settings.toml", "study.nc"]
 
 
 def names_in(directory) -> list[str]:
@@ -94,7 +94,7 @@ def test_demo_depends_on_its_seed_alone(short_demo, no_pictures, tmp_path):
         assert short_demo("--quiet", "--out", tmp_path / name, "--seed", name[0], *options) == (0, "", "")
     first, again, other = (variables(tmp_path / name) for name in ("7", "7 again", "8"))
     assert_same(first, again)
-    for name in ("/postures/values", "/simulated/values", "/path/centroid"):
+    for name in ("/postures/postures/values", "/simulation/simulated/values", "/paths/path/centroid"):
         assert first[name].shape == other[name].shape
         assert not np.array_equal(first[name], other[name], equal_nan=True)
 
@@ -132,17 +132,17 @@ def test_run_takes_every_kind_of_posture(cli, files, tmp_path, kind):
     assert (code, err) == (0, "")
     assert names_in(tmp_path) == PARTS
     found = variables(tmp_path)
-    assert found["/postures/values"].shape == (3840, 5)
-    assert ("/path/centroid" in found) == (kind in ("angle", "centerline"))
-    assert ("/basis/vectors" in found) == (kind != "amplitude")
+    assert found["/postures/postures/values"].shape == (3840, 5)
+    assert ("/paths/path/centroid" in found) == (kind in ("angle", "centerline"))
+    assert ("/postures/basis/vectors" in found) == (kind != "amplitude")
     assert ("run" in out and "pirouette" in out) == (kind in ("angle", "centerline"))
     assert "nan" not in out
 
 
 def test_run_on_amplitudes_with_their_basis_crawls(study):
     found = variables(study.directory)
-    assert np.isfinite(found["/path/centroid"]).all()
-    assert found["/basis/vectors"].shape == (100, 5)
+    assert np.isfinite(found["/paths/path/centroid"]).all()
+    assert found["/postures/basis/vectors"].shape == (100, 5)
     assert "run" in study.stdout
     assert "pirouette" in study.stdout
 
@@ -154,8 +154,8 @@ def test_a_square_basis_is_cut_to_the_modes(cli, no_pictures, files, worms, stud
     out = tmp_path / "s"
     assert cli("run", files["nc"], "--basis", tmp_path / "square.csv", "--out", out, *QUICK, "--quiet")[0] == 0
     here, there = variables(out), variables(study.directory)
-    np.testing.assert_array_equal(here["/basis/vectors"], there["/basis/vectors"])
-    np.testing.assert_array_equal(here["/path/centroid"], there["/path/centroid"])
+    np.testing.assert_array_equal(here["/postures/basis/vectors"], there["/postures/basis/vectors"])
+    np.testing.assert_array_equal(here["/paths/path/centroid"], there["/paths/path/centroid"])
 
 
 def test_csv_npz_and_netcdf_give_the_same_model(cli, no_pictures, files, tmp_path):
@@ -164,8 +164,10 @@ def test_csv_npz_and_netcdf_give_the_same_model(cli, no_pictures, files, tmp_pat
         assert cli("run", files[ending], "--out", tmp_path / ending, *QUICK, "--quiet")[0] == 0
         found[ending] = variables(tmp_path / ending)
     for ending in ("npz", "csv"):
-        np.testing.assert_array_equal(found[ending]["/symbols/labels"], found["nc"]["/symbols/labels"])
-        centroids = (found[name]["/measured/centroid"] for name in (ending, "nc"))
+        np.testing.assert_array_equal(
+            found[ending]["/microstates/symbols/labels"], found["nc"]["/microstates/symbols/labels"]
+        )
+        centroids = (found[name]["/postures/measured/centroid"] for name in (ending, "nc"))
         np.testing.assert_allclose(*centroids, rtol=1e-6)
 
 
@@ -173,7 +175,7 @@ def test_several_files_are_joined(cli, no_pictures, recordings, tmp_path):
     one = recordings["amplitude"]
     parts = [write_recording(one.select([name]), tmp_path / f"{name}.csv") for name in one.individuals]
     assert cli("run", *parts, "--out", tmp_path / "joined", *QUICK, "--quiet")[0] == 0
-    names = variables(tmp_path / "joined")["/postures/segments/individuals"]
+    names = variables(tmp_path / "joined")["/postures/postures/segments/individuals"]
     assert tuple(names.tolist()) == one.individuals
 
 
@@ -184,8 +186,8 @@ def test_a_second_run_replaces_the_first(cli, no_pictures, files, tmp_path):
     assert cli("run", files["nc"], "--out", tmp_path, *QUICK, "--seed", 9, "--quiet")[0] == 0
     assert names_in(tmp_path) == ["notes of mine.txt", *PARTS]
     second = variables(tmp_path)
-    assert "/path/centroid" in first
-    assert "/path/centroid" not in second
+    assert "/paths/path/centroid" in first
+    assert "/paths/path/centroid" not in second
     assert "<canvas" not in (tmp_path / "report.html").read_text()
 
 

@@ -29,6 +29,7 @@ from ethomarkov.markov.noise_floor import Shuffles, noise_floor
 from ethomarkov.simulation.symbols import simulate_symbols
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.validation.splits import FitRule, block_splits, cross_validate
+from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow import cluster as module
 from ethomarkov.workflow.cluster import DaskWorkers, check_place, cluster, slurm_cluster
 from ethomarkov.workflow.cluster_settings import ClusterSettings
@@ -61,6 +62,21 @@ def everywhere(workers, compute):
 
 
 class TestSameAnswers:
+    @pytest.mark.slow
+    def test_a_whole_study_to_the_byte(self, workers, tmp_path):
+        """Stages, kept tasks and all: one thread, two threads, two processes."""
+        worms = simulate_worms(2, 90.0, seed=4)
+        settings = Settings(n_states=10, n_walks=2, simulated_minutes=0.2, n_resamples=3, n_behaviours=3)
+        places = (tmp_path / name for name in ("one", "two", "far"))
+
+        def compute(threads):
+            directory = next(places)
+            run_study(worms.recording, settings, basis=worms.basis, directory=directory, threads=threads)
+            return (directory / "study.nc").read_bytes()
+
+        one, two, far = everywhere(workers, compute)
+        assert one == two == far
+
     @pytest.mark.slow
     def test_entropy_scan(self, workers, postures):
         grid = ScanGrid(n_delays=(1, 4, 8), n_states=(5, 20), first_iterations=4, further_iterations=2, seed=3)

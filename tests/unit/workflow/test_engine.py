@@ -217,12 +217,22 @@ def test_a_damaged_study_is_computed_anew(start, finished, again):
     assert fingerprint(again) == fingerprint(finished)
 
 
-def test_an_error_keeps_the_stages_before_it(start, tmp_path):
+def test_an_error_keeps_what_took_long(start, tmp_path, monkeypatch):
+    monkeypatch.setattr("ethomarkov.workflow.engine.WORTH_KEEPING", 0.0)
     with pytest.raises(EthomarkovError, match="lag=125"):
         start(tmp_path / "study", lag=125.0)
     assert not (tmp_path / "study" / STUDY_FILE).exists()
     _, computed = start(tmp_path / "study")
     assert computed == ALL[3:]
+
+
+def test_an_early_error_leaves_no_trace(start, again, tmp_path):
+    before = {path: path.read_bytes() for path in again.rglob("*") if path.is_file()}
+    for directory in (tmp_path / "deep" / "study", again):
+        with pytest.raises(EthomarkovError, match="lag=125"):
+            start(directory, lag=125.0)
+    assert not (tmp_path / "deep").exists()
+    assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == before
 
 
 # --- interruptions ---------------------------------------------------------------------------------------------------
