@@ -92,10 +92,17 @@ def _run(function: Callable[[Task], Answer], tasks: Sequence[Task], threads: int
         return workers.run(function, tasks)
     if threads == 1:
         return (_alone_here(function, task) for task in tasks)
-    import joblib
+    return _on_threads(function, tasks, threads)
 
-    parallel = joblib.Parallel(n_jobs=threads, prefer="threads", return_as="generator")
-    return iter(parallel(joblib.delayed(run_alone)(function, task) for task in tasks))
+
+def _on_threads(function: Callable[[Task], Answer], tasks: Sequence[Task], threads: int) -> Iterator[Answer]:
+    """Run tasks side by side, each with one thread of linear algebra, so that they do not fight for cores."""
+    import joblib
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):  # once for all: it looks at every library of the process
+        parallel = joblib.Parallel(n_jobs=threads, prefer="threads", return_as="generator")
+        yield from parallel(joblib.delayed(function)(task) for task in tasks)
 
 
 def _alone_here(function: Callable[[Task], Answer], task: Task) -> Answer:
