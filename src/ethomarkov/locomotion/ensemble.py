@@ -1,11 +1,11 @@
 """Ensembles of crawling Markov animals, a few at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
+from ethomarkov._core.parallel import map_pieces
 from ethomarkov._core.random import Rng
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
@@ -137,16 +137,15 @@ def gather(
     found: dict[str, list[FloatArray]] = {name: [] for name in measures}
     kept: tuple[Series, Path] | None = None
     n_done = 0
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        for postures, path in runs:
-            kept = kept or (postures, path)
-            pieces = [(postures.of(i), path.of(i)) for i in range(postures.segments.n_individuals)]
-            for values in pool.map(lambda piece: _measure(piece[0], piece[1], measures), pieces):
-                for name, value in values.items():
-                    found[name].append(value)
-            n_done += len(pieces)
-            if progress is not None:
-                progress("runs", n_done, n_runs)
+    for postures, path in runs:
+        kept = kept or (postures, path)
+        pieces = [(postures.of(i), path.of(i)) for i in range(postures.segments.n_individuals)]
+        for values in map_pieces(lambda piece: _measure(piece[0], piece[1], measures), pieces, threads):
+            for name, value in values.items():
+                found[name].append(value)
+        n_done += len(pieces)
+        if progress is not None:
+            progress("runs", n_done, n_runs)
     if kept is None:
         raise InputFormatError("There is no run to measure; ask for at least one.")
     values = {name: np.array(rows) for name, rows in found.items()}

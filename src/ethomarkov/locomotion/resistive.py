@@ -1,10 +1,10 @@
 """Resistive force theory: the rigid motion that balances the drag on a deforming body."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
 
+from ethomarkov._core.parallel import map_pieces
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
@@ -72,8 +72,7 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
             add_steps(sums, float(drag_ratio), lead_of(scheme), centroid[rows], heading[rows])
         centroid[start:stop] *= lengths[individual]
 
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        list(pool.map(propel_run, angles.segments))
+    map_pieces(propel_run, angles.segments, threads)
     return Path(
         centroid=centroid,
         heading=heading,

@@ -1,8 +1,8 @@
 """From walks among microstates to series of postures."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.signal import savgol_coeffs, savgol_filter
 
+from ethomarkov._core.parallel import map_pieces
 from ethomarkov._core.random import Rng
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
@@ -207,8 +208,7 @@ def _unfold_block(
         labels, part = walks.labels[edges[i] : edges[i + 1]], out[frames[i] : frames[i + 1]]
         unfold_walk(labels, repertoire, keys[block][i], method, part)
 
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        list(pool.map(unfold_one, range(edges.size - 1)))
+    map_pieces(unfold_one, range(edges.size - 1), threads)
     names = walks.segments.individuals[block]
     if method == "paper-raw":
         return Series.from_rows(out, repertoire.postures.sampling, frames, names)
@@ -274,15 +274,19 @@ def _smooth(rows: FloatArray) -> FloatArray:
     """Smooth rows by the published filter, whose ends follow the cubic through the outermost rows."""
     from ethomarkov.simulation.unfold_kernels import smooth_rows
 
-    half = SMOOTHING_FRAMES // 2
+    half, (weights, ends) = SMOOTHING_FRAMES // 2, _smoothing_weights()
     smooth = np.empty_like(rows)
-    smooth_rows(rows, savgol_coeffs(SMOOTHING_FRAMES, SMOOTHING_ORDER), smooth)
-    for end, kept in (
-        (slice(None, SMOOTHING_FRAMES), slice(None, half)),
-        (slice(-SMOOTHING_FRAMES, None), slice(-half, None)),
-    ):
-        smooth[kept] = savgol_filter(rows[end], SMOOTHING_FRAMES, SMOOTHING_ORDER, axis=0)[kept]
+    smooth_rows(rows, weights, smooth)
+    smooth[:half] = ends[:half] @ rows[:SMOOTHING_FRAMES]
+    smooth[-half:] = ends[-half:] @ rows[-SMOOTHING_FRAMES:]
     return smooth
+
+
+@cache
+def _smoothing_weights() -> tuple[FloatArray, FloatArray]:
+    """Give the weights of a row's neighbours, and those of the outermost rows for each of them."""
+    ends = savgol_filter(np.eye(SMOOTHING_FRAMES), SMOOTHING_FRAMES, SMOOTHING_ORDER, axis=0)
+    return savgol_coeffs(SMOOTHING_FRAMES, SMOOTHING_ORDER), ends
 
 
 def _run_limits(postures: Series) -> IntArray:

@@ -1,12 +1,12 @@
 """Walks on a chain."""
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ethomarkov._core.parallel import map_pieces
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
@@ -62,8 +62,7 @@ def simulate_symbols(
     def walk_slice(part: slice) -> None:
         walk(matrix.indptr, table, keys[part], first[part], drawn[part])
 
-    with ThreadPoolExecutor(max_workers=threads) as pool:
-        list(pool.map(walk_slice, _even_slices(n_walks)))
+    map_pieces(walk_slice, _even_slices(n_walks), threads)
     return _as_symbols(chain, steps)
 
 
