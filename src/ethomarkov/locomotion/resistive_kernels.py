@@ -336,8 +336,8 @@ def _centre_joints(running, head, tail, n, excess):  # type: ignore[no-untyped-d
     tp = complex(running[6], running[7]) + half * pc
     tu = complex(running[8], running[9]) + half * uc
     trr = complex(running[10], running[11]) + half * pc * pc - 2.0 * mc * tp + mc * mc * t
-    tru = complex(running[12], running[13]) + half * pc * uc - mc * tu - vc * tp + mc * vc * t
-    return t, tp - mc * t, tu - vc * t, trr, tru, ru, rr
+    t_ru = complex(running[12], running[13]) + half * pc * uc - mc * tu - vc * tp + mc * vc * t
+    return t, tp - mc * t, tu - vc * t, trr, t_ru, ru, rr
 
 
 @njit(cache=True, nogil=True)
@@ -347,12 +347,12 @@ def _write_published(sums, n, moment, out):  # type: ignore[no-untyped-def]  # n
     For any two vectors a and b, (t·a)(t·b) is half of a·b + Re T ā b̄. The first slip: the moment is that of the frame
     before. The second: tangents are turned back by the orientation after the interval, velocities by that before.
     """
-    t, tr, tu, trr, tru, ru, rr = sums
+    t, tr, tu, trr, t_ru, ru, rr = sums
     spin = ru.imag / moment
     cos, sin = direction(spin * TURNS)
     turn, back = complex(cos, sin), complex(cos, -sin)
     along = back * (tu + 1j * spin * tr)
-    torque = turn * (ru - 1j * spin * rr) + back * (tru + 1j * spin * trr)
+    torque = turn * (ru - 1j * spin * rr) + back * (t_ru + 1j * spin * trr)
     ell = 0.5 / n
     area = ell / n
     volume = area / n
