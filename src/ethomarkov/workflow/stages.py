@@ -227,11 +227,11 @@ def _paths(work: Work) -> Mapping[str, Any]:
 
 
 # Estimated times: seconds on two cores of a server of 2024, from `ethomarkov bench`; only their ratios matter for
-# the progress, and a plan says that they are estimates.
+# the progress, and a plan says that they are estimates. Compiling on first use is not counted.
 
 
 def _scan_seconds(size: Size) -> float:
-    return 4e-5 * size.n_frames / min(size.threads, size.n_animals)
+    return 2.5e-4 * size.n_frames / min(size.threads, size.n_animals)
 
 
 def _partition_seconds(size: Size) -> float:
@@ -245,7 +245,7 @@ def _timescale_seconds(size: Size) -> float:
 
 def _state_seconds(size: Size) -> float:
     trees = 1 + int(size.settings.n_resamples) / size.threads
-    return 3e-4 * int(size.settings.n_states) * trees + 2e-6 * size.n_frames
+    return 1e-3 * int(size.settings.n_states) * trees + 2e-6 * size.n_frames
 
 
 def _simulated_frames(size: Size) -> float:
