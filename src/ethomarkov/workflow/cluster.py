@@ -29,6 +29,7 @@ TASKS_PER_THREAD = 4
 FEWEST_LOSSES = 3
 SECONDS_TO_ANSWER = 10
 SECONDS_BETWEEN_SUBMISSIONS = 60.0
+SECONDS_BETWEEN_STARTS = 2.0
 LOOPBACK = "127.0.0.1"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), 1)
 
@@ -227,8 +228,9 @@ def _opened(where: str, settings: ClusterSettings, threads: int) -> Iterator[Cli
 @contextlib.contextmanager
 def _local(settings: ClusterSettings, threads: int) -> Iterator[Servers]:
     """Start processes on this computer, which nobody reaches from outside."""
-    with _distributed().LocalCluster(
-        n_workers=settings.workers or threads,
+    n_workers = settings.workers or threads
+    processes = _distributed().LocalCluster(
+        n_workers=n_workers,
         threads_per_worker=1,
         processes=True,
         host=LOOPBACK,
@@ -236,8 +238,9 @@ def _local(settings: ClusterSettings, threads: int) -> Iterator[Servers]:
         scheduler_kwargs={"dashboard_address": f"{LOOPBACK}:0"},  # else port 8787, or a warning that it is taken
         memory_limit=settings.memory,
         silence_logs=logging.CRITICAL,
-    ) as made:
-        yield made
+    )
+    with processes, _kept_up(lambda: processes.scale(n_workers), SECONDS_BETWEEN_STARTS):
+        yield processes
 
 
 @contextlib.contextmanager
@@ -250,7 +253,8 @@ def _slurm(settings: ClusterSettings) -> Iterator[Servers]:
         )
     with slurm_cluster(settings) as made:
         _check_job(made.job_script())
-        with _kept_up(made, settings.workers or SLURM_JOBS):
+        n_jobs = settings.workers or SLURM_JOBS
+        with _kept_up(lambda: made.scale(jobs=n_jobs), SECONDS_BETWEEN_SUBMISSIONS):
             yield made
 
 
@@ -288,16 +292,20 @@ def _check_job(script: str) -> None:
 
 
 @contextlib.contextmanager
-def _kept_up(made: Servers, n_jobs: int) -> Iterator[None]:
-    """Submit jobs, and submit again those that ended, as Dask does not by itself."""
+def _kept_up(start: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Start workers, and start again those that were lost.
+
+    Dask gives up jobs that end, and processes that are not back within its `lost-worker-timeout`, which takes longer
+    on a busy computer.
+    """
     over = threading.Event()
 
-    def submit() -> None:
-        made.scale(jobs=n_jobs)
-        while not over.wait(SECONDS_BETWEEN_SUBMISSIONS):
-            made.scale(jobs=n_jobs)
+    def keep_up() -> None:
+        start()
+        while not over.wait(seconds):
+            start()
 
-    thread = threading.Thread(target=submit, daemon=True)
+    thread = threading.Thread(target=keep_up, daemon=True)
     thread.start()
     try:
         yield

@@ -1,6 +1,7 @@
 """Tasks on a cluster: the same answers as here, whatever happens to workers."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -37,6 +38,7 @@ from ethomarkov.workflow.cluster_settings import ClusterSettings
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("dask_jobqueue")
+pytest.importorskip("cloudpickle").register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,13 @@ def workers():
 def postures():
     worms = simulate_worms(3, 60.0, seed=5)
     return worms.basis.project(worms.recording)
+
+
+def wait_until(true, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return true()
 
 
 def everywhere(workers, compute):
@@ -131,9 +140,11 @@ def random_walks():
 
 
 class TestTasks:
-    def test_answers_come_in_order_from_both_processes(self, workers):
+    def test_answers_come_in_order_from_both_processes(self, workers, tmp_path):
         def slow_first(task):
-            time.sleep(0.3 if task == 0 else 0.02)
+            (tmp_path / str(os.getpid())).touch()
+            if task == 0:
+                wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
             return task, os.getpid()
 
         told = []
@@ -159,21 +170,28 @@ class TestTasks:
 
         def wait_for_others(task):
             (tmp_path / str(task)).touch()
-            deadline = time.monotonic() + 30
-            while task == 0 and len(list(tmp_path.iterdir())) < n_tasks and time.monotonic() < deadline:
-                time.sleep(0.02)
+            if task == 0:
+                wait_until(lambda: len(list(tmp_path.iterdir())) == n_tasks)
             return len(list(tmp_path.iterdir())) if task == 0 else task
 
         answers = list(workers.run(wait_for_others, range(n_tasks)))
         assert answers == [n_tasks, *range(1, n_tasks)]
 
     def test_only_a_few_are_under_way(self, workers, tmp_path):
-        answers = workers.run(lambda task: (tmp_path / str(task)).touch(), range(100))
+        def wait_unless_first(task):
+            (tmp_path / str(task)).touch()
+            if task:
+                wait_until((tmp_path / "go").exists)
+
+        answers = workers.run(wait_unless_first, range(100))
         next(answers)
+        (tmp_path / "go").touch()
+        # those sent at first, and one for that which came back
+        sent = 2 * module.TASKS_PER_THREAD + 1
+        assert wait_until(lambda: len(list(tmp_path.iterdir())) == sent + 1)
         time.sleep(0.5)
         answers.close()
-        # those sent at first, and one for each that came back before the first answer was asked for
-        assert len(list(tmp_path.iterdir())) < 50
+        assert len(list(tmp_path.iterdir())) == sent + 1
 
     def test_answers_may_be_written_to(self, workers):
         (answer,) = workers.run(np.zeros, [100_000])
@@ -246,25 +264,37 @@ class TestErrors:
 class TestLostWorkers:
     @pytest.mark.slow
     def test_cost_a_retry_only(self, workers, tmp_path):
-        """Both processes are killed, one after the other, and with them the function that they hold."""
+        """Both processes are killed in the middle of a task, and with them the function that they hold."""
+        condemned = set(workers.client.run(os.getpid).values())
 
         def note(task):
             (tmp_path / f"{task} {os.getpid()}").touch()
-            time.sleep(0.1)
+            if task >= 4 and os.getpid() in condemned:
+                os.kill(os.getpid(), signal.SIGKILL)
             return task, os.getpid()
 
-        answers, killed = [], []
-        for answer in workers.run(note, range(40)):
-            answers.append(answer)
-            first_of_its_process = answer[1] not in killed
-            if len(answers) >= 4 and len(killed) < 2 and first_of_its_process:
-                os.kill(answer[1], signal.SIGKILL)
-                killed.append(answer[1])
+        answers = list(workers.run(note, range(40)))
         assert [task for task, _ in answers] == list(range(40))
-        assert len(killed) == 2
-        assert len({pid for _, pid in answers}) > 2
-        started = [name.name.split()[0] for name in tmp_path.iterdir()]
-        assert len(started) > 40
+        started = [tuple(map(int, name.name.split())) for name in tmp_path.iterdir()]
+        died = set(started) - set(answers)
+        assert {pid for _, pid in died} == condemned
+        assert len(condemned) == 2
+
+    @pytest.mark.slow
+    def test_are_replaced_when_they_do_not_come_back(self):
+        """A process that takes longer to start again than Dask waits for is not the end."""
+        dask = pytest.importorskip("dask")
+        with dask.config.set({"distributed.deploy.lost-worker-timeout": "0.01s"}), cluster("local", threads=1):
+            workers = parallel._workers.get()
+            assert isinstance(workers, DaskWorkers)
+            (condemned,) = workers.client.run(os.getpid).values()
+
+            def die_once(task):
+                if os.getpid() == condemned:
+                    os.kill(condemned, signal.SIGKILL)
+                return task
+
+            assert list(workers.run(die_once, range(3))) == [0, 1, 2]
 
     @pytest.mark.slow
     def test_a_task_that_kills_its_worker_is_given_up(self, workers):
@@ -281,10 +311,13 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with cluster("local", threads=2):
         assert [path.name[:11] for path in tmp_path.iterdir()] == ["ethomarkov-"]
-        pids = set(map_tasks(lambda _: (time.sleep(0.1), os.getpid())[1], range(8)))
+        workers = parallel._workers.get()
+        assert isinstance(workers, DaskWorkers)
+        pids = set(workers.client.run(os.getpid).values())
         assert len(pids) == 2
+        assert pids.issuperset(map_tasks(lambda _: os.getpid(), range(8)))
     assert list(tmp_path.iterdir()) == []
-    assert not any(runs(pid) for pid in pids)
+    assert all_end(pids)
     assert map_tasks(lambda _: os.getpid(), [0]) == [os.getpid()]
 
 
@@ -352,8 +385,11 @@ class TestPlaces:
     def test_one_module_knows_dask(self):
         """The import contract sees statements, and not `require`."""
         source = Path(module.__file__).parents[1]
-        knowing = [path.name for path in source.rglob("*.py") if 'require("d' in path.read_text(encoding="utf-8")]
-        assert set(knowing) <= {"cluster.py", "pcca.py"}  # the latter requires deeptime
+        named = re.compile(
+            r"[\"'](dask|distributed|dask_jobqueue)[\"'.]|import (dask|distributed)|from (dask|distributed)"
+        )
+        knowing = [path.name for path in source.rglob("*.py") if named.search(path.read_text(encoding="utf-8"))]
+        assert knowing == ["cluster.py"]
 
 
 class TestSettings:
@@ -436,11 +472,19 @@ class TestSlurm:
             os.killpg(job, signal.SIGKILL)
             assert [*first, *answers] == list(range(30))
             assert len(submitted(slurm)) == 2
-        assert not any(runs(job) for job in submitted(slurm))
+        assert all_end(submitted(slurm))
+
+
+def all_end(pids):
+    """Whether processes end; one that was killed may take a moment on a busy computer."""
+    return wait_until(lambda: not any(map(runs, pids)))
 
 
 def runs(pid):
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def submitted(folder):
@@ -455,6 +499,7 @@ def slurm(tmp_path, monkeypatch):
             if [ "$1" = --test-only ]; then cat {tmp_path}/refusal >&2 2>/dev/null && exit 1; exit 0; fi
             cp "$1" {tmp_path}/script  # the file is removed when this returns
             setsid bash {tmp_path}/script >/dev/null 2>&1 &
+            until kill -0 -- "-$!" 2>/dev/null; do sleep 0.01; done  # scancel ends its group, which starts with setsid
             echo $! >> {tmp_path}/jobs
             echo Submitted batch job $!
         """,
