@@ -173,10 +173,15 @@ def _leading(P: sparse.csr_array, n_wanted: int, tolerance: float = 0.0) -> Comp
     return leading
 
 
-def reversible_modes(chain: MarkovChain, n_modes: int = 1) -> tuple[FloatArray, FloatArray]:
+def reversible_modes(chain: MarkovChain, n_modes: int = 1, *, tolerance: float = 0.0) -> tuple[FloatArray, FloatArray]:
     """Find the slowest modes φ₂, φ₃ … of the reversibilised chain.
 
     The sign is fixed so that the side that holds more of the time is negative, and the norm over states is one.
+
+    Parameters
+    ----------
+    chain, n_modes, tolerance
+        As in `slow_spectrum`.
 
     Returns
     -------
@@ -199,7 +204,7 @@ def reversible_modes(chain: MarkovChain, n_modes: int = 1) -> tuple[FloatArray, 
         values, vectors = np.linalg.eigh(symmetric.toarray())
     else:
         start = root + np.linspace(-1, 1, n) * root.mean()
-        values, vectors = eigsh(symmetric, k=n_wanted, which="LA", v0=start)
+        values, vectors = eigsh(symmetric, k=n_wanted, which="LA", v0=start, tol=tolerance)
     order = np.argsort(values)[::-1][1:n_wanted]
     phi = vectors[:, order] / root[:, None]
     positive_share = chain.stationary @ (phi > 0)

@@ -17,8 +17,8 @@ from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.markov import MarkovChain, Spectrum, entropy_rate
 from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
-from ethomarkov.markov.lag_scan import LagScan, Of, lag_grid, scan_lags
-from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
+from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
+from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor, noise_floors
 from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.markov.spectrum import relaxation_time, slow_spectrum
 from ethomarkov.states import DelayEmbedding, Partition, Symbols
@@ -173,21 +173,15 @@ def _relaxation(work: Work) -> Mapping[str, Any]:
     lags = np.union1d(lag_grid(symbols, LONGEST_LAG, N_LAGS), [chain.lag])
     n_animals, how = symbols.segments.n_individuals, Shuffles(n=work.settings.n_shuffles, seed=work.settings.seed)
     published = Shuffles(n=how.n, recipe="resample", seed=how.seed)
-    kinds: tuple[Of, ...] = ("chain", "reversibilized")
 
-    def floor(task: tuple[int, Of]) -> float:
+    def floor_times(animal: int) -> list[float]:
         try:
-            return noise_floor(symbols.of(task[0]), chain.lag, of=task[1], shuffles=published).time()
+            floors = noise_floors(symbols.of(animal), chain.lag, ("chain", "reversibilized"), shuffles=published)
         except EthomarkovError:  # too short for the lag
-            return float("nan")
+            return [float("nan")] * 2
+        return [floor.time() for floor in floors]
 
-    floors = map_tasks(
-        floor,
-        [(i, of) for of in kinds for i in range(n_animals)],
-        threads=work.threads,
-        progress=work.progress,
-        what="noise floors",
-    )
+    floors = map_tasks(floor_times, range(n_animals), threads=work.threads, progress=work.progress, what="noise floors")
     times = map_tasks(
         lambda i: _distinct_times(symbols.of(i), chain.lag),
         range(n_animals),
@@ -198,8 +192,8 @@ def _relaxation(work: Work) -> Mapping[str, Any]:
         "worm_lag_scan": scan_lags(symbols, lags, n_modes=N_MODES, threads=work.threads, progress=work.progress),
         "relaxation": Relaxation(
             chain_times=np.array(times),
-            floor_of_chain=np.array(floors[:n_animals]),
-            floor_of_reversible=np.array(floors[n_animals:]),
+            floor_of_chain=np.array([of_chain for of_chain, _ in floors]),
+            floor_of_reversible=np.array([of_reversible for _, of_reversible in floors]),
         ),
         "pooled_floor": noise_floor(symbols, chain.lag, shuffles=how, threads=work.threads, progress=work.progress),
         "long_spectrum": slow_spectrum(chain, N_SLOW),

@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 
+from ethomarkov._core.random import generator
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, count_transitions, slow_spectrum
-from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor, shuffle_symbols
+from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor, noise_floors, shuffle_symbols
 from ethomarkov.markov.spectrum import Spectrum, reversible_modes
 from ethomarkov.states import Symbols
 from ethomarkov.synthetic import hopping_chain
 
 RECIPES = ["permute", "resample"]
+KINDS = ["chain", "reversibilized"]
 
 
 def symbols_of(labels, offsets=None, n_states=None, rate=4.0):
@@ -113,7 +115,7 @@ class TestFloor:
         spread = floor.eigenvalues.std()
         assert floor.eigenvalues.min() - spread < own < floor.eigenvalues.max() + spread
 
-    @pytest.mark.parametrize("of", ["chain", "reversibilized"])
+    @pytest.mark.parametrize("of", KINDS)
     def test_slow_symbols_lie_far_above_it(self, of):
         symbols = slow_pair()
         floor = noise_floor(symbols, 1.0, of=of, shuffles=Shuffles(n=10))
@@ -132,6 +134,25 @@ class TestFloor:
         symbols = slow_pair()
         chain = MarkovChain.from_symbols(symbols, 0.25)
         assert noise_floor(symbols, 0.25, shuffles=Shuffles(n=20)).significant_modes(slow_spectrum(chain)) == 1
+
+    @pytest.mark.parametrize("of", KINDS)
+    def test_is_far_more_exact_than_shuffles_agree(self, of):
+        symbols = independent(300, 9000)
+        floor = noise_floor(symbols, 0.25, of=of, shuffles=Shuffles(n=12))
+        exact = []
+        for k in range(12):
+            shuffled = shuffle_symbols(symbols, "permute", generator(0, "noise floor", k))
+            chain = MarkovChain.from_symbols(shuffled, 0.25)
+            P = chain.transition if of == "chain" else chain.reversibilized().transition
+            exact.append(np.sort(np.linalg.eigvals(P.toarray()).real)[-2])
+        np.testing.assert_allclose(floor.eigenvalues, exact, rtol=0, atol=0.01 * np.std(exact))
+
+    def test_several_from_the_same_shuffles(self):
+        symbols, how = slow_pair(1000), Shuffles(n=3, seed=2)
+        for of, floor in zip(KINDS, noise_floors(symbols, 0.5, KINDS, shuffles=how), strict=True):
+            alone = noise_floor(symbols, 0.5, of=of, shuffles=how)
+            np.testing.assert_array_equal(floor.eigenvalues, alone.eigenvalues)
+            assert (floor.of, floor.lag) == (of, 0.5)
 
     def test_reproducible(self):
         symbols = independent(60, 1500)
