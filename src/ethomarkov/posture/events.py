@@ -92,7 +92,7 @@ class Events:
             return self.counts() / (self.observed[:, None] / 60.0)
 
 
-def find_events(amplitudes: Series, rule: EventRule | None = None) -> Events:
+def find_events(amplitudes: Series, rule: EventRule | None = None, *, omega: FloatArray | None = None) -> Events:
     """Find reversals and turns.
 
     Parameters
@@ -101,13 +101,16 @@ def find_events(amplitudes: Series, rule: EventRule | None = None) -> Events:
         Mode amplitudes in the convention of the eigenworms.
     rule
         Thresholds; the default uses a₃, `EventRule.paper` the published γ.
+    omega
+        Phase velocity of every frame, where it is known already; else `phase_velocity` measures it.
 
     Notes
     -----
     SI, "Estimating the rate of reversals, dorsal and ventral turn events". An event ends at a gap.
     """
     rule = rule or EventRule()
-    bend, omega = rule.measure(amplitudes), phase_velocity(amplitudes)
+    bend = rule.measure(amplitudes)
+    omega = phase_velocity(amplitudes) if omega is None else omega
     with np.errstate(invalid="ignore"):
         flags = ((omega < rule.reversal_velocity) & (np.abs(bend) < rule.straight), bend > rule.turn, bend < -rule.turn)
     min_frames = int(np.ceil(rule.min_duration * amplitudes.sampling.rate - 1e-9))

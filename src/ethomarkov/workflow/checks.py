@@ -188,13 +188,13 @@ def observe_animal(
         Of the runs; cores to use.
     """
     ensemble = _ensemble(study, individual, n_runs, seed, lengths)
-    found = ensemble.gather(tuple(dict.fromkeys((*SUMMARY, *CHECKED, "paper events"))), threads=threads)
+    found = ensemble.gather(tuple(dict.fromkeys((*SUMMARY, *CHECKED))), threads=threads)
     stays, body = _walked_dwells(ensemble, threads), has_body(study)
     return AnimalRuns(
         check=_compare(ensemble, individual, found, stays),
         runs=summarise_runs(ensemble, found) if body else None,
         slope=_fit(ensemble, found).slope if body else np.full(n_runs, np.nan),
-        event_rates=found.values["paper events"].mean(axis=0) if study.is_worm else np.full(len(EVENT_KINDS), np.nan),
+        event_rates=found.values["events"][:, 1].mean(axis=0) if study.is_worm else np.full(len(EVENT_KINDS), np.nan),
         leaving=np.array([1 / stays.of(state).mean for state in range(MACRO)]),
         entered=60 * len(stays.of(MACRO - 1)) / (ensemble.rule.duration * n_runs),
     )
@@ -305,7 +305,7 @@ def _run_numbers(ensemble: Ensemble, found: Gathered) -> FloatArray:
     values = found.values
     columns = [values["deviation"]]
     if ensemble.study.is_worm:
-        columns.append(values["events"])
+        columns.append(values["events"][:, 0])
     if has_body(ensemble.study):
         columns += [values["speed"][:, None], _fit(ensemble, found).coefficient[:, None]]
     return np.concatenate(columns, axis=1)

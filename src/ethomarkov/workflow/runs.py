@@ -15,7 +15,8 @@ from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion.bearing import BearingSpectrum, bearing_spectrum
 from ethomarkov.locomotion.displacement import Diffusion, Displacement, diffusion, msd
 from ethomarkov.locomotion.ensemble import CrawlRule, Gathered, Measure, crawl, gather
-from ethomarkov.posture import EventRule, find_events
+from ethomarkov.posture import EventRule, find_events, phase_velocity
+from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.simulation.animal import MarkovAnimal, Start
 from ethomarkov.states import Symbols
 from ethomarkov.validation.correlation import autocorrelation
@@ -30,6 +31,7 @@ CORRELATION_SECONDS = 10.0
 N_MODES = 5
 EXAMPLES = 5
 """Runs that are kept whole."""
+EVENT_RULES = (EventRule(), EventRule.paper())
 SUMMARY = ("msd", "speed", "bearing", "events")
 """Measures of `run_measures` that `Runs` needs."""
 
@@ -193,11 +195,14 @@ def run_measures(study: Study, rule: CrawlRule) -> dict[str, Measure]:
             "bearing": lambda _, path: bearing_spectrum(path, segment=segment).power[0],
         }
     if study.is_worm:
-        measures |= {
-            "events": lambda postures, _: find_events(postures).rates()[0],
-            "paper events": lambda postures, _: find_events(postures, EventRule.paper()).rates()[0],
-        }
+        measures["events"] = lambda postures, _: event_rates(postures)
     return measures
+
+
+def event_rates(postures: Series) -> FloatArray:
+    """Count events of one run per minute: one row per rule of `EVENT_RULES`, one column per kind."""
+    omega = phase_velocity(postures)
+    return np.array([find_events(postures, rule, omega=omega).rates()[0] for rule in EVENT_RULES])
 
 
 def deviations(postures: Series) -> FloatArray:
@@ -283,7 +288,7 @@ def summarise_runs(ensemble: Ensemble, found: Gathered) -> Runs:
         displacement=far,
         diffusion=fitted_diffusion(far),
         speed=values["speed"],
-        event_rates=values.get("events", np.full((n_runs, 3), np.nan)),
+        event_rates=values["events"][:, 0] if "events" in values else np.full((n_runs, len(EVENT_KINDS)), np.nan),
         spectrum=BearingSpectrum(
             frequency=bearing_spectrum(found.path.of(0), segment=segment).frequency,
             power=values["bearing"].mean(axis=0, keepdims=True),
