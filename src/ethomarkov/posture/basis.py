@@ -16,7 +16,7 @@ from ethomarkov.posture.centerline import even_centerline
 from ethomarkov.posture.egocentric import align_keypoints
 from ethomarkov.recording import Recording
 from ethomarkov.recording.orientation import remove_orientation
-from ethomarkov.recording.schema import KIND_WORDS
+from ethomarkov.recording.schema import KIND_WORDS, Kind
 
 DEFAULT_SEGMENTS = 100
 
@@ -96,16 +96,35 @@ class PostureBasis:
                 f"{n_modes} modes were asked for; {rows.shape[0]} complete frames of {rows.shape[1]} numbers allow at "
                 f"most {min(rows.shape)}."
             )
-        mean = rows.mean(axis=0)
-        variance, vectors = np.linalg.eigh(np.cov(rows.T))
+        return cls.from_moments(
+            rows.mean(axis=0), np.cov(rows.T), n_modes, kind=recording.kind, n_animals=len(recording.individuals)
+        )
+
+    @classmethod
+    def from_moments(
+        cls, mean: FloatArray, covariance: FloatArray, n_modes: int, *, kind: Kind, n_animals: int
+    ) -> "PostureBasis":
+        """Find the principal shapes of postures of which mean and covariance are known.
+
+        Parameters
+        ----------
+        mean, covariance
+            Of all complete postures, as from `feature_rows`.
+        n_modes
+            Modes to keep.
+        kind
+            Of the recordings: what the numbers of a posture are.
+        n_animals
+            How many were recorded.
+        """
+        variance, vectors = np.linalg.eigh(covariance)
         vectors = vectors[:, ::-1][:, :n_modes]
-        vectors = vectors * _signs(vectors)
         return cls(
-            vectors=vectors,
+            vectors=vectors * _signs(vectors),
             mean=mean,
             explained_variance=variance[::-1][:n_modes] / variance.sum(),
-            features="keypoint" if recording.kind == "position" else "angle",
-            source=f"principal components of {count_of(len(recording.individuals), 'animal')}",
+            features="keypoint" if kind == "position" else "angle",
+            source=f"principal components of {count_of(n_animals, 'animal')}",
         )
 
     @classmethod

@@ -135,6 +135,25 @@ class StageRecord:
     threads: int
 
 
+class Stopwatch:
+    """Runs from when it is made."""
+
+    def __init__(self) -> None:
+        self._started, self._cpu = time.monotonic(), time.process_time()
+
+    def record(self, stage: str, key: str, threads: int) -> StageRecord:
+        """Tell how a stage was computed, which ends now."""
+        return StageRecord(
+            stage=stage,
+            key=key,
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - self._started, 3),
+            cpu_seconds=round(time.process_time() - self._cpu, 3),
+            peak_gb=round(peak_memory(), 3),
+            threads=threads,
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedStage:
     """What a run would do with a stage.
@@ -341,6 +360,10 @@ class Engine:
         self.results.update(found)
         self._report(stage.name, 1, 1)
 
+    def note(self, record: StageRecord) -> None:
+        """Remember how something was computed that is no stage."""
+        self.keys[record.stage], self.records[record.stage] = record.key, record
+
     def key(self, stage: Stage, settings: BaseModel) -> str:
         """Give the fingerprint of all that a stage depends on; what it needs must be there."""
         for name in stage.needs:
@@ -349,7 +372,7 @@ class Engine:
         return stage.key(settings, self._digests)
 
     def _compute(self, stage: Stage, settings: BaseModel, key: str) -> dict[str, Any]:
-        started, cpu = time.monotonic(), time.process_time()
+        watch = Stopwatch()
         work = Work(
             results=self.results,
             settings=settings,
@@ -359,15 +382,7 @@ class Engine:
         with self._notebook(stage, key):
             computed = stage.compute(work)
         results = {name: canonical(computed[name]) for name in stage.gives}
-        record = StageRecord(
-            stage=stage.name,
-            key=key,
-            finished=datetime.now(UTC).isoformat(timespec="seconds"),
-            seconds=round(time.monotonic() - started, 3),
-            cpu_seconds=round(time.process_time() - cpu, 3),
-            peak_gb=round(peak_memory(), 3),
-            threads=self.threads,
-        )
+        record = watch.record(stage.name, key, self.threads)
         if self.shelf is not None:
             self.shelf.keep(stage, results, record)
         self.records[stage.name] = record

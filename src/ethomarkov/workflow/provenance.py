@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import scipy
 from ethomarkov import __version__
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.io.digest import digest
+from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording
 from ethomarkov.workflow.config import Settings
 from ethomarkov.workflow.engine import Engine, StageRecord
@@ -20,7 +22,7 @@ from ethomarkov.workflow.engine import Engine, StageRecord
 PROVENANCE_FILE = "provenance.json"
 
 
-def write_provenance(directory: Path, settings: Settings, engine: Engine, recording: Recording) -> Path:
+def write_provenance(directory: Path, settings: Settings, engine: Engine, inputs: Mapping[str, object]) -> Path:
     """Write ``provenance.json`` beside a study and return its path.
 
     It stands beside the study and not in it, because times differ from run to run and the study does not.
@@ -33,8 +35,8 @@ def write_provenance(directory: Path, settings: Settings, engine: Engine, record
         With what was chosen from the data.
     engine
         That ran the stages. Those that were taken from before keep the record of the run that computed them.
-    recording
-        What went in.
+    inputs
+        What went in, as from `recording_inputs`.
     """
     path = directory / PROVENANCE_FILE
     records = _former_records(path) | _on_shelf(engine) | engine.records
@@ -51,16 +53,21 @@ def write_provenance(directory: Path, settings: Settings, engine: Engine, record
         "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()},
         "settings": settings.model_dump(),
         "seed": settings.seed,
-        "inputs": {
-            "recording": digest(recording.dataset),
-            "files": str(recording.dataset.attrs.get("source_file", "")),
-            "basis": digest(engine.results["given_basis"]),
-        },
+        "inputs": dict(inputs),
         "stages": stages,
     }
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
+
+
+def recording_inputs(recording: Recording, basis: PostureBasis | None) -> dict[str, object]:
+    """Give the fingerprints of a recording and of the posture modes that were given with it."""
+    return {
+        "recording": digest(recording.dataset),
+        "files": str(recording.dataset.attrs.get("source_file", "")),
+        "basis": digest(basis),
+    }
 
 
 def _on_shelf(engine: Engine) -> dict[str, StageRecord]:

@@ -39,7 +39,7 @@ from ethomarkov.workflow.findings import (
 from ethomarkov.workflow.forage import Foraging
 from ethomarkov.workflow.holdings import Holdings
 from ethomarkov.workflow.kinetics import steady_rates
-from ethomarkov.workflow.provenance import PROVENANCE_FILE, write_provenance
+from ethomarkov.workflow.provenance import PROVENANCE_FILE, recording_inputs, write_provenance
 from ethomarkov.workflow.reproduction_stages import SECONDS, ReproduceSettings, Trouble, reproduction_stages
 from ethomarkov.workflow.scoreboard import N_WORMS, Found, Published, Row, judge, published_figures
 from ethomarkov.workflow.stages import STAGES
@@ -179,7 +179,7 @@ def _run(engine: Engine, settings: ReproduceSettings, recording: Recording, dire
         engine.shelf = Shelf(directory, REPRODUCTION_FILE, stages)
         _run_reproduction(engine, settings, study)
         _save(engine, stages, settings, directory)
-        write_provenance(directory, study.settings, engine, recording)
+        write_provenance(directory, study.settings, engine, recording_inputs(recording, engine.results["given_basis"]))
     shelf.clear()
     return study
 

@@ -23,7 +23,6 @@ from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray, Progress
-from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import EthomarkovError, InputFormatError, SamplingError
 from ethomarkov.io import read
 from ethomarkov.io.digest import canonical, digest
@@ -37,10 +36,11 @@ from ethomarkov.recording.recording import RATE_TOLERANCE
 from ethomarkov.recording.schema import INDIVIDUAL, KIND_WORDS, Kind
 from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
 from ethomarkov.workflow.config import SETTINGS_FILE, CompleteSettings, Settings, write_settings
-from ethomarkov.workflow.engine import Engine
+from ethomarkov.workflow.engine import Engine, Shelf, Stopwatch
+from ethomarkov.workflow.provenance import write_provenance
 from ethomarkov.workflow.stages import N_MODES, STAGES, keep_ledger, measured_paths, project_postures
 from ethomarkov.workflow.states import check_renames, state_names
-from ethomarkov.workflow.study import Study
+from ethomarkov.workflow.study import STUDY_FILE, Study
 
 SAMPLE_FRAMES = 1_000_000
 """Frames, at most, on which the microstates are found."""
@@ -301,15 +301,35 @@ def stream_study(
         See `run_study`.
     """
     settings = settings or Settings()
+    shelf = Shelf(directory, STUDY_FILE, STAGES)
+    engine = Engine(results={}, shelf=shelf, threads=threads, progress=progress)
+    with shelf.locked(), shelf.spared(engine):
+        found = _stream(source, directory, settings, basis, engine)
+        inputs = {"files": [file.state() for file in source.listed()], "basis": digest(basis)}
+        write_provenance(directory, found.study.settings, engine, inputs)
+    shelf.clear()
+    return found
+
+
+def _stream(
+    source: Source, directory: Path, settings: Settings, basis: PostureBasis | None, engine: Engine
+) -> StreamedStudy:
+    """Make both passes, run the stages of the study that need no more, and write it."""
+    threads, progress, watch = engine.threads, engine.progress, Stopwatch()
     survey = _survey_once(source, directory, settings, basis=basis, threads=threads, progress=progress)
+    engine.note(watch.record("survey", digest(survey), threads))
     _announce(progress, "microstates")
+    watch = Stopwatch()
     chosen, model = _fit_model(survey, settings, threads)
-    folder = directory / LABELS_FOLDER
+    engine.note(watch.record("partition", digest(model), threads))
+    folder, watch = directory / LABELS_FOLDER, Stopwatch()
     counted = label_files(source, model, survey, folder, threads=threads, progress=progress)
+    engine.note(watch.record("labels", digest(counted), threads))
     _announce(progress, "examples")
     examples = _read_examples(source, survey, settings.seed, threads)
     given, n_unseen = _given_results(counted, examples, model, chosen)
-    study = _finish_study(Engine(results=given, threads=threads, progress=progress), chosen)
+    engine.results |= given
+    study = _finish_study(engine, chosen)
     shares = _state_shares(source, folder, study, threads=threads, progress=progress)
     study.save(directory)
     write_settings(directory / SETTINGS_FILE, chosen)
@@ -570,17 +590,9 @@ def _basis_of(total: _Moments, n_modes: int, facts: Sequence[_Surveyed]) -> Post
     n_modes = min(n_modes, len(total.mean))
     if total.n <= n_modes:
         raise InputFormatError(f"{n_modes} modes were asked for; there are only {total.n} complete frames.")
-    variance, vectors = np.linalg.eigh(total.scatter / (total.n - 1))
-    vectors = vectors[:, ::-1][:, :n_modes]
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_modes)]
     n_animals = sum(len(one.individuals) for one in facts)
-    return PostureBasis(
-        vectors=vectors * np.sign(largest),
-        mean=total.mean,
-        explained_variance=variance[::-1][:n_modes] / variance.sum(),
-        features="keypoint" if facts[0].kind == "position" else "angle",
-        source=f"principal components of {count_of(n_animals, 'animal')}",
-    )
+    covariance = total.scatter / (total.n - 1)
+    return PostureBasis.from_moments(total.mean, covariance, n_modes, kind=facts[0].kind, n_animals=n_animals)
 
 
 def _check_same(one: _Surveyed, other: _Surveyed) -> None:
@@ -846,7 +858,8 @@ def _finish_study(engine: Engine, settings: CompleteSettings) -> Study:
         if not engine.results.keys() >= stage.gives.keys():
             engine.run(stage, settings)
     results = {name: engine.results[name] for stage in STAGES for name in stage.gives}
-    study = Study(settings=settings, keys=dict(engine.keys), **results)
+    keys = {stage.name: engine.keys[stage.name] for stage in STAGES if stage.name in engine.keys}
+    study = Study(settings=settings, keys=keys, **results)
     check_renames(study)
     return study
 

@@ -28,7 +28,7 @@ from ethomarkov.recording import Recording
 from ethomarkov.states import Microstates, Symbols
 from ethomarkov.workflow.config import SETTINGS_FILE, CompleteSettings, Settings, write_settings
 from ethomarkov.workflow.engine import KEY, Engine, PlannedStage, Shelf, Size, plan_stages
-from ethomarkov.workflow.provenance import write_provenance
+from ethomarkov.workflow.provenance import recording_inputs, write_provenance
 from ethomarkov.workflow.stages import STAGES, Measured, complete_settings
 from ethomarkov.workflow.states import MACRO_LEVEL, check_renames, has_body_wave
 
@@ -214,7 +214,7 @@ def run_study(
         if not is_written(study, directory):
             write_settings(directory / SETTINGS_FILE, study.settings)
             study.save(directory)
-        write_provenance(directory, study.settings, engine, recording)
+        write_provenance(directory, study.settings, engine, recording_inputs(recording, basis))
     shelf.clear()
     return study
 

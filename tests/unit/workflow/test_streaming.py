@@ -1,5 +1,6 @@
 """Studies of recordings that are read a few at a time: the same numbers as from memory, in any order."""
 
+import json
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from ethomarkov._core.parallel import sent_to
-from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.exceptions import InputFormatError, OutputError, SamplingError
 from ethomarkov.io import read, write_recording
 from ethomarkov.io.digest import digest
 from ethomarkov.io.results import load_result
@@ -289,6 +290,29 @@ def test_a_stopped_run_goes_on(worms, files, small_sample, tmp_path):
     plain = stream_study(Source(files=files), tmp_path / "plain", QUICK, basis=worms.basis)
     assert digest(found.animals) == digest(plain.animals)
     assert (tmp_path / "study.nc").read_bytes() == (tmp_path / "plain" / "study.nc").read_bytes()
+
+
+@pytest.mark.slow
+def test_provenance_tells_of_passes_and_stages(worms, files, tmp_path):
+    found = stream_study(Source(files=files), tmp_path, QUICK, basis=worms.basis)
+    told = json.loads((tmp_path / "provenance.json").read_text(encoding="utf-8"))
+    assert [name for name, _, _ in told["inputs"]["files"]] == [file.name for file in files]
+    assert [size for _, size, _ in told["inputs"]["files"]] == [file.stat().st_size for file in files]
+    stages = {one["stage"]: one for one in told["stages"]}
+    assert list(stages)[:3] == ["survey", "partition", "labels"]
+    assert found.study.keys == {name: stages[name]["key"] for name in list(stages)[3:]}
+    assert all(one["seconds"] >= 0 and one["peak_gb"] > 0 for one in stages.values())
+    assert not (tmp_path / ".stages").exists()
+
+
+def test_two_runs_do_not_write_into_one_directory(worms, files, tmp_path):
+    def read_while_another_starts(file):
+        stream_study(Source(files=files), tmp_path / "out", QUICK, basis=worms.basis)
+        return read(file)
+
+    with pytest.raises(OutputError, match="another run is writing there"):
+        stream_study(Source(files=files, read=read_while_another_starts), tmp_path / "out", QUICK, basis=worms.basis)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
