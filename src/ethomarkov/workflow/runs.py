@@ -207,7 +207,9 @@ def event_rates(postures: Series) -> FloatArray:
 
 def deviations(postures: Series) -> FloatArray:
     """Give the standard deviations of the first five modes."""
-    return np.array([np.nanstd(postures.values[:, k]) for k in range(min(postures.n_components, N_MODES))], dtype=float)
+    known = postures.values[postures.segments.valid].T[:N_MODES].astype(float, order="C")  # sums along rows are faster
+    spread: FloatArray = known.std(axis=1)
+    return spread
 
 
 def displacement_lags(rate: float, duration: float) -> FloatArray:
