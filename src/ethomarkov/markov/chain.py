@@ -144,8 +144,13 @@ def stationary_law(transition: sparse.csr_array, visits: FloatArray | None = Non
 
 
 def _solve_stationary(transition: sparse.csr_array) -> FloatArray:
-    """Solve π P = π with the last entry set to one, by sparse elimination."""
-    balance = (sparse.eye_array(transition.shape[0]) - transition.T).tocsc()
-    inner = spsolve(balance[:-1, :-1], -balance[:-1, [-1]].toarray().ravel())
+    """Solve π P = π with the last entry set to one, by elimination."""
+    n = transition.shape[0]
+    if n < DENSE_BELOW:
+        dense = np.eye(n) - transition.toarray().T
+        inner = np.linalg.solve(dense[:-1, :-1], -dense[:-1, -1])
+    else:
+        balance = (sparse.eye_array(n) - transition.T).tocsc()
+        inner = spsolve(balance[:-1, :-1], -balance[:-1, [-1]].toarray().ravel())
     law = np.maximum(np.append(inner, 1.0), 0.0)
     return np.asarray(law / law.sum())
