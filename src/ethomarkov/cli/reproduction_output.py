@@ -1,24 +1,31 @@
 """Everything that a reproduction of the paper writes, where the other commands write theirs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from ethomarkov._core.types import Progress
-from ethomarkov.cli.commands.forage import write_foraging
+from ethomarkov.cli.commands.forage import FIGURE_FILE, write_foraging
 from ethomarkov.cli.commands.path import measured_diffusion, write_paths
-from ethomarkov.cli.commands.scan import write_scan
+from ethomarkov.cli.commands.scan import draw_scan_figure, write_scan
 from ethomarkov.cli.commands.simulate import write_runs
-from ethomarkov.cli.commands.timescales import write_timescales
+from ethomarkov.cli.commands.timescales import draw_timescales_figure, write_timescales
 from ethomarkov.cli.commands.validate import write_validation
 from ethomarkov.cli.tables import write_table
 from ethomarkov.exceptions import EthomarkovError
+from ethomarkov.figures.style import save_figures
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_states
 from ethomarkov.report import render_report
 from ethomarkov.report.extras import gather_extras
 from ethomarkov.report.page import REPORT_FILE
-from ethomarkov.report.paper_figures import write_paper_figures
+from ethomarkov.report.paper_figures import begin_figures, write_paper_figures
 from ethomarkov.report.paper_parts import gather_parts
+from ethomarkov.report.path_figures import draw_reconstruction_figures, draw_run_figures
+from ethomarkov.report.side_by_side import SecondProcess
+from ethomarkov.report.validation_figures import draw_forage_figure, draw_validation_figures
 from ethomarkov.workflow.checks import run_duration
 from ethomarkov.workflow.holdings import Holdings
 from ethomarkov.workflow.reproduce import Reproduction
@@ -27,6 +34,8 @@ from ethomarkov.workflow.scoreboard import render_html, render_markdown, table_r
 from ethomarkov.workflow.study import Study
 
 TIMING_FILE = "timing.md"
+Pictures = tuple[Path, Callable[[], Mapping[str, Figure]]]
+"""A directory, and what draws the figures that belong there, by file name."""
 
 
 def write_scoreboard(done: Reproduction, holdings: Holdings, out: Path) -> None:
@@ -48,7 +57,7 @@ def write_scoreboard(done: Reproduction, holdings: Holdings, out: Path) -> None:
             temporary.write_text(render(done.rows, title), encoding="utf-8")
 
 
-def write_reproduction(done: Reproduction, study: Study, out: Path, *, draw: bool = True) -> None:
+def write_reproduction(done: Reproduction, study: Study, out: Path) -> list[Pictures]:
     """Write what the commands scan, timescales, simulate, path, validate and forage would, into their directories.
 
     Parameters
@@ -57,22 +66,29 @@ def write_reproduction(done: Reproduction, study: Study, out: Path, *, draw: boo
         The reproduction, and its study.
     out
         Directory of the study.
-    draw
-        Draw the figures of these commands too.
+
+    Returns
+    -------
+    pictures
+        What these commands would draw, still to be drawn.
     """
-    _write_scans(done, study, out, draw=draw)
-    _write_runs(done, study, out, draw=draw)
+    pictures = [*_write_scans(done, study, out), *_write_runs(done, study, out)]
     rebuilt = done.results["reconstruction"]
     if rebuilt is not None:
-        write_paths(study, rebuilt, measured_diffusion(rebuilt), out / "path", draw=draw)
+        write_paths(study, rebuilt, measured_diffusion(rebuilt), out / "path")
+        pictures.append((out / "path", lambda: draw_reconstruction_figures(study, rebuilt)))
     validation, foraging = done.validation(), done.foraging()
     if validation is not None:
-        write_validation(study, validation, out / "validation", draw=draw)
+        write_validation(study, validation, out / "validation")
+        pictures.append((out / "validation", lambda: draw_validation_figures(study, validation)))
     if foraging is not None:
-        write_foraging(study, foraging, out / "forage", study.settings.seed, draw=draw)
+        write_foraging(study, foraging, out / "forage")
+        seed = study.settings.seed
+        pictures.append((out / "forage", lambda: {FIGURE_FILE: draw_forage_figure(study, foraging, seed=seed)}))
+    return pictures
 
 
-def _write_scans(done: Reproduction, study: Study, out: Path, *, draw: bool) -> None:
+def _write_scans(done: Reproduction, study: Study, out: Path) -> Iterator[Pictures]:
     table, scanned = done.results["entropy_scan"], done.results["worm_lag_scan"]
     if table is not None:
         try:
@@ -81,41 +97,57 @@ def _write_scans(done: Reproduction, study: Study, out: Path, *, draw: bool) -> 
         except EthomarkovError:  # too little data for any choice
             choices = None
         if choices is not None:
-            write_scan(table, choices, None, out, draw=draw)
+            write_scan(table, choices, None, out)
+            yield out, partial(draw_scan_figure, table, choices)
     if scanned is not None:
         choice = choose_lag(scanned.slowest(), rng=study.settings.seed)
-        floor, spectrum = done.results["pooled_floor"], done.results["long_spectrum"]
-        write_timescales(scanned, floor, spectrum, choice, out, draw=draw)
+        found = scanned, done.results["pooled_floor"], done.results["long_spectrum"], choice
+        write_timescales(*found, out)
+        yield out, partial(draw_timescales_figure, *found)
 
 
-def _write_runs(done: Reproduction, study: Study, out: Path, *, draw: bool) -> None:
+def _write_runs(done: Reproduction, study: Study, out: Path) -> Iterator[Pictures]:
     animals = [one.runs for one in done.every("animal") if one.runs is not None]
     if animals:
         longest = int((study.postures.segments.offsets[1:] - study.postures.segments.offsets[:-1]).max())
         data = measured_displacement(study, run_duration(study, longest))
-        write_runs(study, animals, data, out / "simulation", draw=draw)
+        write_runs(study, animals, data, out / "simulation")
+        yield out / "simulation", partial(draw_run_figures, study, animals, data)
     states = done.every("state")
     if states:
-        # Its pictures would only repeat those of the paper, which show all states side by side.
-        write_runs(study, states, None, out / "simulation_of_states", draw=False)
+        # Their pictures would only repeat those of the paper, which show all states side by side.
+        write_runs(study, states, None, out / "simulation_of_states")
 
 
-def draw_reproduction(study: Study, out: Path, progress: Progress | None = None) -> None:
-    """Draw the figures of the paper and write the report, from what was written before.
+def draw_reproduction(
+    study: Study,
+    pictures: Sequence[Pictures],
+    out: Path,
+    progress: Progress | None = None,
+    beside: SecondProcess | None = None,
+) -> None:
+    """Draw the figures of the commands and of the paper, and write the report, from what was written before.
 
     Parameters
     ----------
     study
         Of the reproduction.
+    pictures
+        From `write_reproduction`.
     out
         Its directory.
     progress
-        Called after every figure.
+        Called after every figure of the paper.
+    beside
+        A second process that draws figures of the paper meanwhile.
     """
-    write_paper_figures(study, gather_parts(study, out), out / "figures", (), progress)
+    begun = {} if beside is None else begin_figures(beside, out, out / "figures")
+    for where, draw in pictures:
+        save_figures(draw(), where)
     page = render_report(study, extras=gather_extras(study, out))
     with atomic_path(out / REPORT_FILE) as temporary:
         temporary.write_text(page, encoding="utf-8")
+    write_paper_figures(study, gather_parts(study, out), out / "figures", (), progress, begun)
 
 
 def write_timing(done: Reproduction, times: Mapping[str, float], out: Path) -> None:

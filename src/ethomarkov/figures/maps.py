@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -29,6 +30,8 @@ SHOWN_PERCENT = 98.0
 OMEGA_LIMITS = (-0.5, 0.5)
 # Area in points² that all dots cover together, and the limits of one of them.
 DOTS_AREA, SMALLEST_DOT, LARGEST_DOT = 3e4, 0.3, 12.0
+# Along the longer side of a map; the smallest dot spans three cells of a panel of three inches.
+CELLS = 1000
 LARGEST_STATE, WIDEST_LINE = 60.0, 3.0
 LINK = "#555555"
 PANEL_WIDTH, PANEL_HEIGHT, PANEL_GAP, MOST_COLUMNS = 3.8, 2.9, 0.08, 3
@@ -85,8 +88,8 @@ def draw_map(
     values = np.asarray(values, dtype=float)
     shown = _shown_frames(sequence_map, np.isfinite(values), label)
     low, high = limits or _limits(values[shown], diverging)
-    dots = _dots(axes, sequence_map.frames[shown], c=values[shown], cmap=DIVERGING if diverging else SEQUENTIAL)
-    dots.set_clim(low, high)
+    colours = DIVERGING if diverging else mpl.colormaps[SEQUENTIAL]
+    dots = _dots(axes, sequence_map.frames[shown], values[shown], cmap=colours, vmin=low, vmax=high)
     extend = _extension(values[shown], low, high)
     axes.figure.colorbar(dots, ax=axes, label=label, shrink=0.8, aspect=22, extend=extend, drawedges=False)
     _name_axes(axes, sequence_map)
@@ -108,7 +111,7 @@ def draw_map_states(axes: Axes, sequence_map: SequenceMap, labels: IntArray, nam
     """
     shown = _shown_frames(sequence_map, np.asarray(labels) >= 0, "The states")
     colours = state_colours(len(names))
-    _dots(axes, sequence_map.frames[shown], c=[colours[state] for state in labels[shown]])
+    _dots(axes, sequence_map.frames[shown], to_rgba_array(colours)[labels[shown]])
     for colour, name in zip(colours, names, strict=True):
         axes.plot([], [], "o", color=colour, ms=5, label=plain_text(name))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
@@ -242,9 +245,28 @@ def _extension(values: FloatArray, low: float, high: float) -> str:
     return {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}[below, above]
 
 
-def _dots(axes: Axes, positions: FloatArray, **colours: Any) -> PathCollection:  # noqa: ANN401 (as scatter)
+def _dots(axes: Axes, positions: FloatArray, values: FloatArray, **colours: Any) -> PathCollection:  # noqa: ANN401
+    """Draw dots, but for those that others cover; `values` are theirs or their colours, the rest is as for scatter."""
     size = float(np.clip(DOTS_AREA / len(positions), SMALLEST_DOT, LARGEST_DOT))
-    return axes.scatter(positions[:, 0], positions[:, 1], s=size, linewidths=0, rasterized=True, **colours)
+    seen = topmost_dots(positions)
+    style: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": True, "c": values[seen]}
+    return axes.scatter(positions[seen, 0], positions[seen, 1], **style, **colours)
+
+
+def topmost_dots(positions: FloatArray) -> IntArray:
+    """List the dots that are drawn last in their cell of a fine grid, in the order of drawing.
+
+    Examples
+    --------
+    >>> topmost_dots(np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]))
+    array([1, 2])
+    """
+    low = positions.min(axis=0)
+    reach = float(np.ptp(positions, axis=0).max())
+    step = (reach or 1.0) / CELLS
+    column, row = ((positions - low) / step).astype(np.int64).T
+    _, from_last = np.unique((column * (CELLS + 1) + row)[::-1], return_index=True)
+    return np.sort(len(positions) - 1 - from_last)
 
 
 def _name_axes(axes: Axes, sequence_map: SequenceMap) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,8 +11,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.atomic import atomic_path
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 DATA, SIMULATION = "#0072B2", "#D55E00"
@@ -25,12 +27,15 @@ STATES = (
     "#000000", "#999933", "#882255", "#661100", "#6699CC", "#44AA99",
 )  # fmt: skip
 LABEL_WIDTH, LABEL_LINES = 24, 3
+SAVED_DPI = 150
 
 _SETTINGS: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": "medium",
     "axes.titlelocation": "left",
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
     "figure.dpi": 120,
     "font.size": 9,
     "legend.frameon": False,
@@ -46,11 +51,74 @@ def figure_style() -> Iterator[None]:
         yield
 
 
-def save_figure(figure: Figure, target: Path | BinaryIO, **options: Any) -> None:  # noqa: ANN401 (as savefig)
-    """Write a figure; letters that the font lacks appear as boxes, without a word."""
-    with figure_style(), warnings.catch_warnings():
+def save_figure(
+    figure: Figure,
+    target: Path | BinaryIO,
+    filled: Bbox | None = None,
+    **options: Any,  # noqa: ANN401 (as savefig)
+) -> None:
+    """Write a figure; letters that the font lacks appear as boxes, without a word.
+
+    Parameters
+    ----------
+    figure
+        To write.
+    target
+        File or stream.
+    filled
+        Part of the figure to write, from `laid_out`; by default it is laid out here.
+    options
+        As for `Figure.savefig`.
+    """
+    if filled is None:
+        with laid_out(figure) as found:
+            save_figure(figure, target, found, **options)
+        return
+    with figure_style(), _without_missing_letters():
+        figure.savefig(target, bbox_inches=filled, **({"dpi": SAVED_DPI} | options))
+
+
+def save_figures(figures: Mapping[str, Figure], out: Path) -> None:
+    """Write figures into a directory, by file name; each file appears when it is complete."""
+    for name, figure in figures.items():
+        with atomic_path(out / name) as temporary:
+            save_figure(figure, temporary)
+
+
+@contextlib.contextmanager
+def laid_out(figure: Figure) -> Iterator[Bbox]:
+    """Give everything in a figure its place, and tell which part of it is filled, in inches.
+
+    Inside, a figure is written into files of several formats without being laid out for each of them. Matplotlib would
+    also draw it without output for each, which costs as much as drawing it.
+    """
+    engine, dpi = figure.get_layout_engine(), figure.dpi
+    with figure_style(), _without_missing_letters():
+        figure.dpi = SAVED_DPI
+        _hide_empty_labels(figure)
+        try:
+            if engine is not None:
+                engine.execute(figure)
+            figure.set_layout_engine(None)
+            yield figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
+        finally:
+            figure.set_layout_engine(engine)
+            figure.dpi = dpi
+
+
+def _hide_empty_labels(figure: Figure) -> None:
+    """Take from minor ticks the labels without a letter, each of which is placed several times; axes have hundreds."""
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        if not any(label.get_text() for label in axis.get_minorticklabels()):
+            axis.set_tick_params(which="minor", label1On=False, label2On=False)
+
+
+@contextlib.contextmanager
+def _without_missing_letters() -> Iterator[None]:
+    """Say nothing about letters that the font lacks."""
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure.savefig(target, **({"dpi": 150} | options))
+        yield
 
 
 def plain_text(name: str) -> str:

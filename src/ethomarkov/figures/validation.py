@@ -13,7 +13,7 @@ from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.kinetics import BESIDE
-from ethomarkov.figures.paths import GUIDE, INK, LIMITS
+from ethomarkov.figures.paths import GUIDE, INK, mean_and_limits
 from ethomarkov.figures.states import name_rows
 from ethomarkov.figures.style import (
     DATA,
@@ -48,7 +48,8 @@ VERDICTS: dict[bool | None, tuple[str, str, str]] = {
 RATIOS = (-1.0, 3.0)
 """Least and largest ratio to the data that an overview shows; what lies beyond is an arrow at the edge."""
 
-_Band = tuple[FloatArray, FloatArray, FloatArray]
+Band = tuple[FloatArray, FloatArray, FloatArray]
+"""A line, and the lower and upper limit around it."""
 
 
 # --- curves ----------------------------------------------------------------------------------------------------------
@@ -130,16 +131,35 @@ def draw_test_autocorrelation(
     _check_component(component, comparison.test.shape[2])
     test = comparison.test[:, individual, component]
     runs = comparison.simulated[:, individual, :, component].reshape(-1, len(lags))
-    for name, rows, noun, colour, width in (
-        ("held-out data", test, "split", DATA, DATA_WIDTH),
-        ("simulation", runs, "run", SIMULATION, SIMULATION_WIDTH),
-    ):
-        words = f"mean of {len(rows)} {noun}s\n(band: 95 % of them)" if len(rows) > 1 else count_of(len(rows), noun)
-        _draw_band(axes, lags, _spread(rows), colour=colour, label=f"{name}, {words}", lw=width)
+    draw_held_out_bands(axes, lags, (_spread(test), _spread(runs)), (len(test), len(runs)), component)
+    axes.legend(loc="upper right", fontsize="small")
+
+
+def draw_held_out_bands(
+    axes: Axes, lags: FloatArray, bands: tuple[Band, Band], counts: tuple[int, int], component: int
+) -> None:
+    """Draw what `draw_test_autocorrelation` does, from means and limits.
+
+    Parameters
+    ----------
+    axes
+        To draw on.
+    lags
+        Seconds.
+    bands
+        Mean, lower and upper limit of held-out data over splits, and of the runs of all splits.
+    counts
+        Splits, and runs.
+    component
+        Index of the mode.
+    """
+    sides = (("held-out data", "split", DATA, DATA_WIDTH), ("simulation", "run", SIMULATION, SIMULATION_WIDTH))
+    for (name, noun, colour, width), band, n in zip(sides, bands, counts, strict=True):
+        words = f"mean of {n} {noun}s\n(band: 95 % of them)" if n > 1 else count_of(n, noun)
+        _draw_band(axes, lags, band, colour=colour, label=f"{name}, {words}", lw=width)
     axes.axhline(0, color=GUIDE, lw=0.6, zorder=0)
     axes.set(xlabel="lag (s)", ylabel="autocorrelation", xlim=(0, lags[-1]))
     axes.set_title(f"Mode $a_{{{component + 1}}}$")
-    axes.legend(loc="upper right", fontsize="small")
 
 
 def draw_mode_density(
@@ -261,7 +281,8 @@ def draw_entry_rate(axes: Axes, data: EntryRate, simulated: EntryRate, name: str
     if drift is not None and np.isfinite(drift.first):
         minutes = data.centres[[0, -1]] / 60
         line = drift.first + drift.interval.estimate * (minutes - minutes[0]) / 60
-        label = f"line: {drift.interval} per minute\nper hour, p = {drift.p_value:.2g}"
+        over = f"{100 * drift.interval.level:.0f} % over {drift.interval.over}"
+        label = f"line: {drift.interval} per minute\nper hour ({over}),\np = {drift.p_value:.2g} (windows shuffled)"
         axes.plot(minutes, line, color=DATA, lw=1.2, ls="--", label=label)
     axes.set(xlabel=f"time (min), windows of {data.window / 60:g} min", ylabel="entries per minute", ylim=(0, None))
     axes.set_title(f"Entries into {plain_text(name)}")
@@ -280,7 +301,7 @@ def _draw_pair(
     _draw_band(axes, x, band, colour=SIMULATION, label=label, lw=SIMULATION_WIDTH)
 
 
-def _simulated_band(values: FloatArray, n_animals: int, over: str) -> tuple[_Band, str]:
+def _simulated_band(values: FloatArray, n_animals: int, over: str) -> tuple[Band, str]:
     """Average runs, with the band that holds 95 % of the means of as many as there are animals."""
     n_runs = _count_rows(values)
     words = "them" if n_animals < 2 else f"means of {n_animals}"
@@ -316,7 +337,7 @@ def _mark_mixing_time(axes: Axes, found: PredictionError, share: float, *, colou
     axes.errorbar([mixed.estimate], [height], xerr=bars, transform=place, label=label, **style)
 
 
-def _draw_band(axes: Axes, x: FloatArray, band: _Band, *, colour: str, label: str, lw: float) -> None:
+def _draw_band(axes: Axes, x: FloatArray, band: Band, *, colour: str, label: str, lw: float) -> None:
     mean, low, high = band
     axes.plot(x, mean, color=colour, lw=lw, label=label)
     if np.isfinite(low).any():
@@ -478,15 +499,11 @@ def _bars(table: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(np.nan_to_num([centre - low, high - centre]), 0.0))
 
 
-def _spread(values: FloatArray) -> _Band:
+def _spread(values: FloatArray) -> Band:
     """Mean of the first axis, and the limits that hold 95 % of it; NaN is left out, and limits of fewer than two."""
-    known = np.isfinite(values)
-    mean, low, high = np.full((3, *values.shape[1:]), np.nan)
-    some, several = known.any(axis=0), known.sum(axis=0) > 1
-    mean[some] = np.nanmean(values[:, some], axis=0)
-    if several.any():
-        low[several], high[several] = np.nanpercentile(values[:, several], LIMITS, axis=0)
-    return mean, low, high
+    mean, low, high = mean_and_limits(values)
+    single = np.isfinite(values).sum(axis=0) < 2
+    return mean, np.where(single, np.nan, low), np.where(single, np.nan, high)
 
 
 def _over_words(intervals: Iterable[Interval]) -> str:

@@ -1,7 +1,6 @@
 """Results as groups of a netCDF file: any frozen result in, the same result out, readable with plain xarray."""
 
 import dataclasses
-import io
 import re
 import types
 import typing
@@ -9,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import h5netcdf
+import h5py
 import numpy as np
-import xarray as xr
 from scipy import sparse
 
 from ethomarkov.exceptions import InputFormatError
@@ -19,7 +17,15 @@ from ethomarkov.io.atomic import atomic_path
 
 Result = TypeVar("Result")
 TYPE_KEY = "result_type"
-COMPRESSION = {"zlib": True, "complevel": 3}
+COMPRESSION: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
+WORTH_PACKING, CHUNK_BYTES = 4096, 2**20
+# As netCDF has them.
+ONLY_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
+HIDDEN = "_nc4_non_coord_"
+COMPLEX_TYPE = "_PFNC_DOUBLE_COMPLEX_TYPE"
+
+_Variable = tuple[tuple[str, ...], np.ndarray, str]
+"""Names of the dimensions, values, unit."""
 
 
 def save_results(
@@ -41,19 +47,17 @@ def save_results(
     group_attrs
         Of outer groups, by name.
     """
-    nodes: dict[str, xr.Dataset] = {"/": xr.Dataset(attrs=dict(attrs))}
-    nodes |= {f"/{name}": xr.Dataset(attrs=dict(values)) for name, values in (group_attrs or {}).items()}
-    for name, result in results.items():
-        _add_result(nodes, f"/{name}", result)
-    encoding = {
-        where: {name: COMPRESSION for name, var in data.data_vars.items() if var.dtype.kind in "fiu" and var.ndim}
-        for where, data in nodes.items()
-    }
     with atomic_path(path) as temporary:
         # HDF5 takes the process down when the disk fills up under it; a plain write fails as it should.
-        stream = io.BytesIO()
-        xr.DataTree.from_dict(nodes).to_netcdf(stream, engine="h5netcdf", encoding=encoding)
-        temporary.write_bytes(stream.getbuffer())
+        with h5py.File(temporary, "w", driver="core", backing_store=False, track_order=True) as file:
+            file.attrs.update(attrs)
+            for name, values in (group_attrs or {}).items():
+                _new_group(file, name).attrs.update(values)
+            for name, result in results.items():
+                _write_result(_new_group(file, name), result)
+            file.flush()
+            image = file.id.get_file_image()
+        temporary.write_bytes(image)
 
 
 def group_name(*parts: object) -> str:
@@ -71,9 +75,8 @@ def load_results(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
     kinds
         From the name of the group to its class.
     """
-    with xr.open_datatree(path, engine="h5netcdf") as tree:
-        found = {name: _group(tree, name) for name in kinds}
-        return {name: _build(group.load(), kinds[name]) for name, group in found.items() if group is not None}
+    with h5py.File(path, "r") as file:
+        return {name: _build(file[name], kind) for name, kind in kinds.items() if name in file}
 
 
 def load_result(path: Path, name: str, kind: type[Result]) -> Result:
@@ -88,100 +91,160 @@ def load_result(path: Path, name: str, kind: type[Result]) -> Result:
     kind
         Its class.
     """
-    with xr.open_datatree(path, engine="h5netcdf") as tree:
-        group = _group(tree, name)
-        if group is None:
-            raise InputFormatError(f"{path}: holds no {name!r}; found {', '.join(tree.children) or 'nothing'}.")
+    with h5py.File(path, "r") as file:
+        if name not in file:
+            raise InputFormatError(f"{path}: holds no {name!r}; found {', '.join(file) or 'nothing'}.")
         try:
-            return typing.cast("Result", _build(group.load(), kind))
+            return typing.cast("Result", _build(file[name], kind))
         except InputFormatError as error:
             raise InputFormatError(f"{path}: {error}") from error
 
 
 def load_attrs(path: Path) -> dict[str, Any]:
     """Read the attributes of a results file as a whole."""
-    return load_group_attrs(path)[""]
+    with h5py.File(path, "r") as file:
+        return _attrs(file)
 
 
 def load_group_attrs(path: Path) -> dict[str, dict[str, Any]]:
     """Read the attributes of the outer groups of a results file, by name; those of the whole file have no name."""
-    with h5netcdf.File(path, "r") as file:
-        groups = {"": file, **{str(name): group for name, group in file.groups.items()}}
-        return {name: {str(key): _plain(value) for key, value in group.attrs.items()} for name, group in groups.items()}
+    with h5py.File(path, "r") as file:
+        groups = {name: group for name, group in file.items() if isinstance(group, h5py.Group)}
+        return {name: _attrs(group) for name, group in {"": file, **groups}.items()}
 
 
-def _group(tree: xr.DataTree, name: str) -> xr.DataTree | None:
-    for part in name.split("/"):
-        if part not in tree.children:
-            return None
-        tree = tree.children[part]
-    return tree
+# --- writing ---------------------------------------------------------------------------------------------------------
+# Plainly as HDF5 too, by the rules of netCDF: a dimension is a dataset that others name as the scale of an axis.
 
 
-def _add_result(nodes: dict[str, xr.Dataset], where: str, result: object) -> None:
+def _new_group(parent: h5py.Group, name: str) -> h5py.Group:
+    return parent.create_group(name, track_order=True)
+
+
+def _write_result(group: h5py.Group, result: object) -> None:
     """Lay a dataclass out as variables, attributes and child groups."""
-    data = xr.Dataset(attrs={TYPE_KEY: type(result).__name__})
-    nodes[where] = data
+    group.attrs[TYPE_KEY] = type(result).__name__
+    variables: dict[str, _Variable] = {}
     for field in dataclasses.fields(result):  # type: ignore[arg-type]
         value = getattr(result, field.name)
         if value is None:
             continue
         if isinstance(value, np.ndarray):
-            unit = {"units": field.metadata["unit"]} if field.metadata["unit"] else {}
-            data[field.name] = xr.Variable(field.metadata["dims"], value, attrs=unit)
-        elif isinstance(value, sparse.csr_array):
-            nodes[f"{where}/{field.name}"] = _sparse_dataset(value)
-        elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
-            nodes[f"{where}/{field.name}"] = _table(value)
-        elif isinstance(value, tuple):
-            data[field.name] = xr.Variable((field.name,), np.array(value, dtype=object if not value else None))
+            variables[field.name] = (field.metadata["dims"], value, field.metadata["unit"])
+        elif isinstance(value, tuple) and not (value and dataclasses.is_dataclass(value[0])):
+            variables[field.name] = ((field.name,), np.array(value), "")
+        elif isinstance(value, (sparse.csr_array, tuple)):
+            _write_table(_new_group(group, field.name), value)
         elif dataclasses.is_dataclass(value):
-            _add_result(nodes, f"{where}/{field.name}", value)
+            _write_result(_new_group(group, field.name), value)
         else:
-            data.attrs[field.name] = int(value) if isinstance(value, bool) else value  # netCDF has no truth values
+            group.attrs[field.name] = int(value) if isinstance(value, bool) else value  # netCDF has no truth values
+    _write_variables(group, variables)
 
 
-def _sparse_dataset(matrix: sparse.csr_array) -> xr.Dataset:
-    triplets = matrix.tocoo()
-    return xr.Dataset(
-        {
-            "row": ("entry", triplets.row.astype(np.int32)),
-            "column": ("entry", triplets.col.astype(np.int32)),
-            "value": ("entry", triplets.data),
-        },
-        attrs={TYPE_KEY: "csr_array", "shape": np.array(matrix.shape)},
+def _write_table(group: h5py.Group, table: sparse.csr_array | tuple[Any, ...]) -> None:
+    """Write the entries of a matrix, or small dataclasses of one kind, as columns."""
+    if isinstance(table, tuple):
+        group.attrs[TYPE_KEY] = "table"
+        names = [field.name for field in dataclasses.fields(table[0])]
+        columns = {name: np.array([getattr(row, name) for row in table]) for name in names}
+    else:
+        group.attrs.update({TYPE_KEY: "csr_array", "shape": np.array(table.shape)})
+        entries = table.tocoo()
+        columns = {"row": entries.row.astype(np.int32), "column": entries.col.astype(np.int32), "value": entries.data}
+    _write_variables(group, {name: (("entry",), values, "") for name, values in columns.items()})
+
+
+def _write_variables(group: h5py.Group, variables: Mapping[str, _Variable]) -> None:
+    """Write arrays, and the dimensions that they have in common."""
+    sizes = {dim: n for dims, values, _ in variables.values() for dim, n in zip(dims, values.shape, strict=True)}
+    written = {}
+    for name, (dims, values, unit) in variables.items():
+        hidden = name in sizes and dims != (name,)  # a dimension of this name is something else
+        written[name] = _write_array(group, f"{HIDDEN}{name}" if hidden else name, values)
+        if unit:
+            written[name].attrs["units"] = unit
+    scales = {}
+    for dim, size in sizes.items():
+        is_variable = dim in variables and variables[dim][0] == (dim,)
+        scales[dim] = written[dim] if is_variable else group.create_dataset(dim, (size,), ">f4")
+        scales[dim].make_scale(dim if is_variable else f"{ONLY_DIMENSION}{size:10d}")
+    for name, (dims, _, _) in variables.items():
+        for axis, dim in enumerate(dims):
+            if dims != (name,):  # a scale has none itself
+                written[name].dims[axis].attach_scale(scales[dim])
+
+
+def _write_array(group: h5py.Group, name: str, values: np.ndarray) -> h5py.Dataset:
+    if values.dtype.kind in "OU":
+        return group.create_dataset(name, data=values.astype(object), dtype=h5py.string_dtype())
+    if values.dtype.kind == "c":
+        # netCDF knows a number with two parts by the name of its type.
+        group[COMPLEX_TYPE] = values.dtype
+        return group.create_dataset(name, data=values, dtype=group[COMPLEX_TYPE])
+    is_flag = values.dtype.kind == "b"
+    packing: dict[str, Any] = {}
+    if values.nbytes >= WORTH_PACKING:
+        row_bytes = values.nbytes // len(values)
+        packing = COMPRESSION | {"chunks": (max(1, min(len(values), CHUNK_BYTES // row_bytes)), *values.shape[1:])}
+    dataset = group.create_dataset(name, data=values.astype(np.int8) if is_flag else values, **packing)
+    if is_flag:
+        dataset.attrs["dtype"] = "bool"
+    return dataset
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+# Plainly as HDF5: xarray looks at every variable of the file, which takes longer than to read those that are wanted.
+
+
+def _build(node: h5py.Group, kind: type) -> object:
+    """Rebuild a dataclass from its group."""
+    attrs = _attrs(node)
+    stored = attrs.get(TYPE_KEY)
+    if stored != kind.__name__:
+        raise InputFormatError(f"Group {node.name} holds a {stored}; a {kind.__name__} was asked for.")
+    hints = typing.get_type_hints(kind)
+    return kind(
+        **{field.name: _value(node, attrs, field.name, hints[field.name]) for field in dataclasses.fields(kind)}
     )
 
 
-def _table(rows: tuple[Any, ...]) -> xr.Dataset:
-    names = [field.name for field in dataclasses.fields(rows[0])]
-    columns = {name: ("entry", np.array([getattr(row, name) for row in rows])) for name in names}
-    return xr.Dataset(columns, attrs={TYPE_KEY: "table"})
-
-
-def _build(node: xr.DataTree, kind: type) -> object:
-    """Rebuild a dataclass from its group."""
-    stored = node.attrs.get(TYPE_KEY)
-    if stored != kind.__name__:
-        raise InputFormatError(f"Group {node.path} holds a {stored}; a {kind.__name__} was asked for.")
-    hints = typing.get_type_hints(kind)
-    fields = {field.name: _value(node, field.name, hints[field.name]) for field in dataclasses.fields(kind)}
-    return kind(**fields)
-
-
-def _value(node: xr.DataTree, name: str, hint: object) -> object:
-    if name in node.children:
-        return _child_value(node.children[name], hint)
-    if name in node.dataset.variables:
-        values = node.dataset[name].values
-        if typing.get_origin(hint) is tuple:
-            return tuple(_tuple_item(hint)(value) for value in values)
-        return values
-    if name not in node.attrs and type(None) in typing.get_args(hint):
+def _value(node: h5py.Group, attrs: Mapping[str, Any], name: str, hint: object) -> object:
+    stored = node.get(f"{HIDDEN}{name}", node.get(name))
+    if isinstance(stored, h5py.Group):
+        return _child_value(stored, hint)
+    if stored is not None and _is_variable(stored):
+        values = _values(stored)
+        return tuple(_tuple_item(hint)(value) for value in values) if typing.get_origin(hint) is tuple else values
+    if name not in attrs and type(None) in typing.get_args(hint):
         return None
-    value = _plain(node.attrs[name])
+    value = attrs[name]
     is_flag = hint is bool or bool in typing.get_args(hint)
     return bool(value) if is_flag and isinstance(value, int) else value
+
+
+def _is_variable(stored: h5py.Dataset) -> bool:
+    """Tell a variable from the mere length of a dimension."""
+    return not bytes(stored.attrs.get("NAME", b"")).startswith(ONLY_DIMENSION.encode())
+
+
+def _values(stored: h5py.Dataset) -> np.ndarray:
+    if h5py.check_string_dtype(stored.dtype) is not None:
+        return np.asarray(stored.asstr()[()])
+    values = np.asarray(stored[()])
+    return values.astype(bool) if stored.attrs.get("dtype") == "bool" else values  # netCDF has no truth values
+
+
+def _attrs(node: h5py.Group) -> dict[str, Any]:
+    """Read the attributes of a group, but for those with which netCDF keeps its own books."""
+    return {name: _plain(value) for name, value in node.attrs.items() if not name.startswith(("_NC", "_Netcdf4"))}
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, h5py.Empty):
+        return ""
+    is_single = isinstance(value, (np.generic, np.ndarray)) and value.size == 1
+    return value.item() if is_single else value
 
 
 def _tuple_item(hint: object) -> type:
@@ -190,22 +253,22 @@ def _tuple_item(hint: object) -> type:
     return first if first in (int, float, bool) else str
 
 
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _child_value(child: xr.DataTree, hint: object) -> object:
-    stored = child.attrs[TYPE_KEY]
-    data = child.dataset
-    if stored == "csr_array":
-        entries = (data["row"].values, data["column"].values)
-        shape = tuple(int(n) for n in data.attrs["shape"])
-        return sparse.csr_array(sparse.coo_array((data["value"].values, entries), shape=shape))
-    if stored == "table":
-        row_kind = typing.get_args(hint)[0]
-        types_of = typing.get_type_hints(row_kind)
-        columns = {str(name): [types_of[str(name)](value) for value in data[name].values] for name in data.data_vars}
-        return tuple(row_kind(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+def _child_value(child: h5py.Group, hint: object) -> object:
+    attrs = _attrs(child)
+    stored = attrs[TYPE_KEY]
+    if stored in ("csr_array", "table"):
+        columns = {name: _values(data) for name, data in child.items() if _is_variable(data)}
+        return _matrix(columns, attrs["shape"]) if stored == "csr_array" else _rows(columns, typing.get_args(hint)[0])
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    chosen = next(option for option in options if getattr(option, "__name__", "") == stored)
-    return _build(child, chosen)
+    return _build(child, next(option for option in options if getattr(option, "__name__", "") == stored))
+
+
+def _matrix(entries: Mapping[str, np.ndarray], shape: np.ndarray) -> sparse.csr_array:
+    places = (entries["row"], entries["column"])
+    return sparse.csr_array(sparse.coo_array((entries["value"], places), shape=tuple(int(n) for n in shape)))
+
+
+def _rows(columns: Mapping[str, np.ndarray], kind: type) -> tuple[object, ...]:
+    types_of = typing.get_type_hints(kind)
+    typed = {name: [types_of[name](value) for value in values] for name, values in columns.items()}
+    return tuple(kind(**dict(zip(typed, row, strict=True))) for row in zip(*typed.values(), strict=True))

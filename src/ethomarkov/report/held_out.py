@@ -6,7 +6,7 @@ import numpy as np
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
-from ethomarkov.figures.paths import LIMITS
+from ethomarkov.figures.paths import mean_and_limits
 from ethomarkov.validation.splits import CrossValidation
 from ethomarkov.workflow.validate import CORRELATION, CORRELATION_SECONDS
 
@@ -47,18 +47,9 @@ def summarise_correlation(found: CrossValidation) -> HeldOutCorrelation:
     runs = comparison.simulated.swapaxes(1, 2).reshape(-1, n_animals, n_modes, n_lags)
     return HeldOutCorrelation(
         lags=np.linspace(0, CORRELATION_SECONDS, n_lags),
-        test=_mean_and_limits(comparison.test),
-        simulated=_mean_and_limits(runs),
+        test=mean_and_limits(comparison.test).swapaxes(0, 1).astype(np.float32),
+        simulated=mean_and_limits(runs).swapaxes(0, 1).astype(np.float32),
         n_splits=n_splits,
         n_runs=len(runs),
         individuals=found.individuals,
     )
-
-
-def _mean_and_limits(rows: FloatArray) -> FloatArray:
-    """Give mean and limits over the first axis as the second; NaN where a lag has no pair in any row."""
-    known = np.isfinite(rows).any(axis=0)
-    found = np.full((3, *rows.shape[1:]), np.nan, dtype=np.float32)
-    found[0, known] = np.nanmean(rows[:, known], axis=0)
-    found[1:, known] = np.nanpercentile(rows[:, known], LIMITS, axis=0)
-    return found.swapaxes(0, 1)

@@ -8,9 +8,7 @@ from matplotlib.axes import Axes
 
 from ethomarkov._core.interval import Interval
 from ethomarkov._core.words import count_of
-from ethomarkov.figures.paths import GUIDE
-from ethomarkov.figures.style import DATA, SIMULATION
-from ethomarkov.figures.validation import DATA_WIDTH, SIMULATION_WIDTH, draw_autocorrelation, draw_rates
+from ethomarkov.figures.validation import draw_autocorrelation, draw_held_out_bands, draw_rates
 from ethomarkov.report.held_out import HeldOutCorrelation
 from ethomarkov.report.paper_layout import LeftOut, Panel, Piece, lacking, side_by_side
 from ethomarkov.report.paper_parts import Parts
@@ -94,17 +92,8 @@ def draw_held_out_correlation(axes: Axes, found: HeldOutCorrelation, component: 
     -----
     Fig. S4a.
     """
-    sides = (
-        ("held-out data", found.test, count_of(found.n_splits, "split"), DATA, DATA_WIDTH),
-        ("simulation", found.simulated, count_of(found.n_runs, "run"), SIMULATION, SIMULATION_WIDTH),
-    )
-    for name, values, rows, colour, width in sides:
-        mean, low, high = values[individual, :, component]
-        axes.plot(found.lags, mean, color=colour, lw=width, label=f"{name}, mean of\n{rows} (band: 95 % of them)")
-        axes.fill_between(found.lags, low, high, color=colour, alpha=0.22, lw=0)
-    axes.axhline(0, color=GUIDE, lw=0.6, zorder=0)
-    axes.set(xlabel="lag (s)", ylabel="autocorrelation", xlim=(0, found.lags[-1]))
-    axes.set_title(f"Mode $a_{{{component + 1}}}$")
+    test, simulated = (tuple(side[individual, :, component]) for side in (found.test, found.simulated))
+    draw_held_out_bands(axes, found.lags, (test, simulated), (found.n_splits, found.n_runs), component)
 
 
 def split_piece(parts: Parts, letter: str, statistic: str, names: Sequence[str]) -> Piece:

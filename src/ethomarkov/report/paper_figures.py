@@ -1,6 +1,8 @@
 """The figures of the paper for any study: Fig. 1 to 5 and S1 to S10, as far as its results go."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import matplotlib as mpl
@@ -8,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.figures.style import save_figure
+from ethomarkov.figures.style import laid_out, save_figure
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.report.paper_figures_main import figure_1, figure_2, figure_3, figure_4, figure_5
 from ethomarkov.report.paper_figures_si import (
@@ -25,7 +27,8 @@ from ethomarkov.report.paper_figures_si import (
     figure_s10,
 )
 from ethomarkov.report.paper_layout import PaperFigure
-from ethomarkov.report.paper_parts import Parts
+from ethomarkov.report.paper_parts import Parts, gather_parts
+from ethomarkov.report.side_by_side import Begun, SecondProcess
 from ethomarkov.workflow.study import Study
 
 CAPTIONS_FILE = "captions.md"
@@ -48,6 +51,9 @@ FIGURES: dict[str, Callable[[Study, Parts], PaperFigure]] = {
     "S10": figure_s10,
 }
 """Figures by their number in the paper."""
+WORTH_SHARING = 100_000
+"""Frames from which on a second process draws more in the time that it needs to start."""
+FEWEST_SHARED = 4
 
 
 def choose_figures(wanted: Sequence[str]) -> list[str]:
@@ -69,7 +75,12 @@ def choose_figures(wanted: Sequence[str]) -> list[str]:
 
 
 def write_paper_figures(
-    study: Study, parts: Parts, out: Path, wanted: Sequence[str] = (), progress: Progress | None = None
+    study: Study,
+    parts: Parts,
+    out: Path,
+    wanted: Sequence[str] = (),
+    progress: Progress | None = None,
+    begun: Mapping[str, Begun[PaperFigure]] | None = None,
 ) -> dict[str, PaperFigure]:
     """Draw figures of the paper into a directory, each as PDF and PNG, with a file of captions.
 
@@ -83,32 +94,86 @@ def write_paper_figures(
         Numbers of figures; all by default.
     progress
         Called after every figure.
+    begun
+        Figures that a second process has been asked for; see `begin_figures`. Those whose turn has not come are drawn
+        here.
 
     Returns
     -------
     drawn
-        By number.
+        By number; figures of the second process are blank here.
     """
-    numbers = choose_figures(wanted)
+    numbers, begun = choose_figures(wanted), begun or {}
     drawn: dict[str, PaperFigure] = {}
-    for k, number in enumerate(numbers):
-        drawn[number] = FIGURES[number](study, parts)
-        _save(drawn[number].figure, out, f"fig{number}")
-        if progress is not None:
-            progress("figures", k + 1, len(numbers))
+    # It draws the last first, so that both meet: what can be taken back first, then what cannot.
+    for is_late in (False, True):
+        for number in numbers:
+            if number in drawn or (not is_late and number in begun and not begun[number].take_back()):
+                continue
+            theirs = begun[number].answer() if is_late else None
+            drawn[number] = theirs or _write_figure(study, parts, out, number)
+            if progress is not None:
+                progress("figures", len(drawn), len(numbers))
+    drawn = {number: drawn[number] for number in numbers}
     with atomic_path(out / CAPTIONS_FILE) as temporary:
         temporary.write_text(write_captions(drawn), encoding="utf-8")
     return drawn
+
+
+def is_worth_sharing(study: Study, threads: int, wanted: Sequence[str] = ()) -> bool:
+    """Tell whether a second process would draw figures of a study in less time."""
+    n_figures = len(choose_figures(wanted))
+    return threads > 1 and n_figures >= FEWEST_SHARED and len(study.postures.values) >= WORTH_SHARING
+
+
+def begin_figures(
+    beside: SecondProcess, source: Path, out: Path, wanted: Sequence[str] = ()
+) -> dict[str, Begun[PaperFigure]]:
+    """Have a second process draw figures of the paper, the last one first.
+
+    Parameters
+    ----------
+    beside
+        The second process.
+    source
+        Study to read, and results beside it; all must be written.
+    out, wanted
+        As for `write_paper_figures`, which then takes its share of them.
+    """
+    return {number: beside.begin(_draw_apart, source, out, number) for number in reversed(choose_figures(wanted))}
+
+
+def get_ready() -> None:
+    """Do nothing: to be asked for it, a second process imports all that drawing needs."""
+
+
+def _draw_apart(source: Path, out: Path, number: str) -> PaperFigure:
+    """Draw a figure in the second process; only its words are sent back."""
+    found = _write_figure(*_open(source), out, number)
+    return found if found.figure is None else replace(found, figure=Figure())
+
+
+@lru_cache(maxsize=1)
+def _open(source: Path) -> tuple[Study, Parts]:
+    study = Study.load(source)
+    return study, gather_parts(study, source if source.is_dir() else source.parent)
+
+
+def _write_figure(study: Study, parts: Parts, out: Path, number: str) -> PaperFigure:
+    found = FIGURES[number](study, parts)
+    _save(found.figure, out, f"fig{number}")
+    return found
 
 
 def _save(figure: Figure | None, out: Path, name: str) -> None:
     """Write a figure as PDF with embedded fonts, and as PNG."""
     if figure is None:
         return
-    with mpl.rc_context({"pdf.fonttype": 42}):  # TrueType: letters stay letters in programs that edit the file
+    # TrueType: letters stay letters in programs that edit the file
+    with mpl.rc_context({"pdf.fonttype": 42}), laid_out(figure) as filled:
         for ending, options in ((".pdf", {"dpi": 300, "metadata": {"CreationDate": None}}), (".png", {})):
             with atomic_path(out / f"{name}{ending}") as temporary:
-                save_figure(figure, temporary, **options)
+                save_figure(figure, temporary, filled=filled, **options)
 
 
 def write_captions(drawn: Mapping[str, PaperFigure]) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import math
 import os
 import sys
 import warnings
@@ -48,6 +49,12 @@ def cli(monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Give ``cli(*args) -> (exit_code, stdout, stderr)``, on a terminal wide enough not to break lines."""
     monkeypatch.setenv("COLUMNS", "1000")
     return call
+
+
+@pytest.fixture(autouse=True)
+def failures_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep nothing of runs that fail; else what took more than five seconds is kept, and the machine decides."""
+    monkeypatch.setattr("ethomarkov.workflow.engine.WORTH_KEEPING", math.inf)
 
 
 @pytest.fixture
@@ -120,11 +127,17 @@ class Ran:
 
 
 @pytest.fixture(scope="session")
-def study(files, basis_file, tmp_path_factory) -> Ran:
+def study(files, basis_file, made_once) -> Ran:
     """A finished study of the two worms; nobody may write into it."""
-    directory = tmp_path_factory.mktemp("study") / "made by run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "1000")
-        code, out, err = call("run", files["nc"], "--basis", basis_file, "--out", directory, *QUICK)
-    assert code == 0, err
-    return Ran(directory, out, err)
+
+    def make(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COLUMNS", "1000")
+            code, out, err = call("run", files["nc"], "--basis", basis_file, "--out", folder / "made by run", *QUICK)
+        assert code == 0, err
+        (folder / "stdout").write_text(out, encoding="utf-8")
+        (folder / "stderr").write_text(err, encoding="utf-8")
+
+    folder = made_once("study", make)
+    said = ((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
+    return Ran(folder / "made by run", *said)

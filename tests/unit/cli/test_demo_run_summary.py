@@ -15,6 +15,8 @@ from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.summary import summarize
 
 QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
+BRIEF = (*QUICK, "--no-scan")
+"""For what the scan has no part in; it takes most of the time of so small a study."""
 DEMO = ("--worms", "2", "--minutes", "2")
 PARTS = ["provenance.json", "report.html", "settings.toml", "study.nc"]
 
@@ -63,8 +65,8 @@ def strip_nan(value):
 
 @pytest.fixture
 def short_demo(cli, monkeypatch):
-    """Run the demonstration with short simulations."""
-    short = functools.partial(Settings, n_walks=2, simulated_minutes=0.5)
+    """Run the demonstration with short simulations, and without its scan, which the user's own demo below has."""
+    short = functools.partial(Settings, n_walks=2, simulated_minutes=0.5, scan=False)
     monkeypatch.setattr("ethomarkov.cli.commands.demo.Settings", short)
     return lambda *arguments: cli("demo", *DEMO, *arguments)
 
@@ -128,7 +130,7 @@ def test_run_is_the_same_on_two_threads(cli, no_pictures, files, basis_file, stu
 
 @pytest.mark.parametrize("kind", ["angle", "centerline", "position", "amplitude"])
 def test_run_takes_every_kind_of_posture(cli, files, tmp_path, kind):
-    code, out, err = cli("run", files[kind], "--out", tmp_path, *QUICK)
+    code, out, err = cli("run", files[kind], "--out", tmp_path, *BRIEF)
     assert (code, err) == (0, "")
     assert names_in(tmp_path) == PARTS
     found = variables(tmp_path)
@@ -152,7 +154,7 @@ def test_a_square_basis_is_cut_to_the_modes(cli, no_pictures, files, worms, stud
     rest = np.linalg.svd(vectors, full_matrices=True)[0][:, vectors.shape[1] :]
     np.savetxt(tmp_path / "square.csv", np.hstack([vectors, rest]), delimiter=",", fmt="%.17g")
     out = tmp_path / "s"
-    assert cli("run", files["nc"], "--basis", tmp_path / "square.csv", "--out", out, *QUICK, "--quiet")[0] == 0
+    assert cli("run", files["nc"], "--basis", tmp_path / "square.csv", "--out", out, *BRIEF, "--quiet")[0] == 0
     here, there = variables(out), variables(study.directory)
     np.testing.assert_array_equal(here["/postures/basis/vectors"], there["/postures/basis/vectors"])
     np.testing.assert_array_equal(here["/paths/path/centroid"], there["/paths/path/centroid"])
@@ -161,7 +163,7 @@ def test_a_square_basis_is_cut_to_the_modes(cli, no_pictures, files, worms, stud
 def test_csv_npz_and_netcdf_give_the_same_model(cli, no_pictures, files, tmp_path):
     found = {}
     for ending in ("nc", "npz", "csv"):
-        assert cli("run", files[ending], "--out", tmp_path / ending, *QUICK, "--quiet")[0] == 0
+        assert cli("run", files[ending], "--out", tmp_path / ending, *BRIEF, "--quiet")[0] == 0
         found[ending] = variables(tmp_path / ending)
     for ending in ("npz", "csv"):
         np.testing.assert_array_equal(
@@ -174,16 +176,16 @@ def test_csv_npz_and_netcdf_give_the_same_model(cli, no_pictures, files, tmp_pat
 def test_several_files_are_joined(cli, no_pictures, recordings, tmp_path):
     one = recordings["amplitude"]
     parts = [write_recording(one.select([name]), tmp_path / f"{name}.csv") for name in one.individuals]
-    assert cli("run", *parts, "--out", tmp_path / "joined", *QUICK, "--quiet")[0] == 0
+    assert cli("run", *parts, "--out", tmp_path / "joined", *BRIEF, "--quiet")[0] == 0
     names = variables(tmp_path / "joined")["/postures/postures/segments/individuals"]
     assert tuple(names.tolist()) == one.individuals
 
 
 def test_a_second_run_replaces_the_first(cli, no_pictures, files, tmp_path):
     (tmp_path / "notes of mine.txt").write_text("keep me")
-    assert cli("run", files["angle"], "--out", tmp_path, *QUICK, "--quiet")[0] == 0
+    assert cli("run", files["angle"], "--out", tmp_path, *BRIEF, "--quiet")[0] == 0
     first = variables(tmp_path)
-    assert cli("run", files["nc"], "--out", tmp_path, *QUICK, "--seed", 9, "--quiet")[0] == 0
+    assert cli("run", files["nc"], "--out", tmp_path, *BRIEF, "--seed", 9, "--quiet")[0] == 0
     assert names_in(tmp_path) == ["notes of mine.txt", *PARTS]
     second = variables(tmp_path)
     assert "/paths/path/centroid" in first
@@ -195,7 +197,7 @@ def test_names_with_spaces_and_letters_of_any_language(cli, no_pictures, files, 
     folder = tmp_path / "Würmer und große Pläne 虫"
     folder.mkdir()
     source = shutil.copy(files["csv"], folder / "aufnahme 1 (größer).csv")
-    assert cli("run", source, "--out", folder / "Ergebnis ✓", *QUICK, "--quiet") == (0, "", "")
+    assert cli("run", source, "--out", folder / "Ergebnis ✓", *BRIEF, "--quiet") == (0, "", "")
     assert names_in(folder / "Ergebnis ✓") == PARTS
     _, out, _ = cli("inspect", source, "--out", folder / "Bild ☂.png")
     assert str(folder / "Bild ☂.png") in out
@@ -215,12 +217,12 @@ def test_read_only_files_can_be_read(cli, no_pictures, files, tmp_path):
     source = tmp_path / "locked.nc"
     shutil.copy(files["nc"], source)
     source.chmod(0o444)
-    assert cli("run", source, "--out", tmp_path / "s", *QUICK, "--quiet") == (0, "", "")
+    assert cli("run", source, "--out", tmp_path / "s", *BRIEF, "--quiet") == (0, "", "")
 
 
 @pytest.mark.parametrize("rate", [12.5, 0.9])
 def test_rates_that_are_no_whole_number_serve(cli, no_pictures, files, basis_file, tmp_path, rate):
-    arguments = ("run", files["nc"], "--basis", basis_file, "--resample", rate, "--out", tmp_path, *QUICK)
+    arguments = ("run", files["nc"], "--basis", basis_file, "--resample", rate, "--out", tmp_path, *BRIEF)
     code, out, err = cli(*arguments)
     assert (code, err) == (0, "")
     assert f"at {rate:g} Hz" in out

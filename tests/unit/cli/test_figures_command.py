@@ -50,7 +50,15 @@ def test_all_figures_of_a_study_alone(cli, own):
 
 
 @pytest.mark.slow
-def test_results_of_other_commands_complete_the_figures(cli, own):
+def test_results_of_other_commands_complete_the_figures(cli, own, no_pictures, monkeypatch):
+    # their own pictures have tests of their own
+    for command in ("states", "map"):
+        monkeypatch.setattr(f"ethomarkov.cli.commands.{command}.save_figure", lambda _, file: file.touch())
+    for command in ("validate", "simulate", "forage", "path"):
+        monkeypatch.setattr(
+            f"ethomarkov.cli.commands.{command}.save_figures",
+            lambda found, out: [(out / name).touch() for name in found],
+        )
     quick = ("--threads", 1, "--quiet")
     for command in (
         ("states", own, "--levels", 2, "--resamples", 0, "--shuffles", 0),
@@ -110,8 +118,9 @@ def test_bad_options_of_movie(cli, own, options, named):
 
 
 @pytest.mark.slow
-def test_movies_need_a_body(cli, files, tmp_path):
-    assert cli("run", files["position"], "--out", tmp_path, "--states", 12, "--walks", 1, "--quiet")[0] == 0
+def test_movies_need_a_body(cli, no_pictures, files, tmp_path):
+    options = ("--states", 12, "--walks", 1, "--no-scan", "--quiet")
+    assert cli("run", files["position"], "--out", tmp_path, *options)[0] == 0
     assert not Study.load(tmp_path).is_worm
     code, _, err = cli("movie", tmp_path, "--kind", "tour")
     assert code == 2

@@ -45,7 +45,15 @@ def test_stream_writes_study_report_table_and_labels(streamed, worm_files):
     directory, (code, out, err) = streamed
     assert (code, err) == (0, "")
     names = sorted(path.name for path in directory.iterdir())
-    assert names == ["animals.csv", "labels", "provenance.json", "report.html", "settings.toml", "study.nc", "survey.nc"]
+    assert names == [
+        "animals.csv",
+        "labels",
+        "provenance.json",
+        "report.html",
+        "settings.toml",
+        "study.nc",
+        "survey.nc",
+    ]
     assert sorted(path.name for path in (directory / "labels").iterdir()) == sorted(file.name for file in worm_files)
     frames = int(read(worm_files).segments.lengths.sum())
     words = " ".join(out.split())

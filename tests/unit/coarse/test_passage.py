@@ -249,8 +249,11 @@ class TestHoppingRates:
         P = np.array([[0.97, 0.03], [0.09, 0.91]])
         true = two_rates(P, 1.0)
         covered = []
-        for seed in range(150):
-            walk = hopping_chain(P, 12_000 // n_walks, n_walks=n_walks, rng=seed)
+        n_steps = 12_000 // n_walks
+        segments = Segments.from_valid(np.ones(12_000, dtype=bool), np.arange(n_walks + 1) * n_steps)
+        studies = hopping_chain(P, n_steps, n_walks=150 * n_walks, rng=0).labels.reshape(150, 12_000)
+        for seed, labels in enumerate(studies):
+            walk = Symbols(labels=labels, n_states=2, segments=segments, sampling=Sampling(1.0))
             found = hopping_rates(walk, np.arange(2), 1.0, n_resamples=200, rng=seed)
             low, high = (side[[0, 1], [1, 0]] for side in (found.low, found.high))
             covered.append((low < true) & (true < high))

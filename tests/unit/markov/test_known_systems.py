@@ -8,7 +8,7 @@ from ethomarkov.coarse import best_cut
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
 from ethomarkov.markov.spectrum import modes_on_frames, slow_times
 from ethomarkov.states import DelayEmbedding, Partition
-from ethomarkov.synthetic import WormModel, double_well, lorenz, simulate_worms, underdamped_well
+from ethomarkov.synthetic import WormModel, double_well, simulate_worms, underdamped_well
 
 
 def symbols_of(series, n_states, n_delays=1):
@@ -42,11 +42,6 @@ def test_underdamped_well_seen_through_its_position():
     symbols = symbols_of(series, 1000, n_delays=7)
     for lag in (3.0, 7.05):
         assert relaxation(symbols, lag) == pytest.approx(6.77 / 2, rel=0.1)
-
-
-@pytest.fixture(scope="module")
-def attractor():
-    return lorenz(2000.0, interval=0.02, rng=0)
 
 
 @pytest.fixture(scope="module")

@@ -306,7 +306,7 @@ def test_ctrl_c_ends_the_server_cleanly():
         try:
             assert process.stdout.readline().startswith(b"Exploring at http://127.0.0.1:")
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=300)
         finally:
             process.kill()
     assert (process.returncode, out, err) == (0, b"Ended.\n", b"")

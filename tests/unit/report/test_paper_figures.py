@@ -22,7 +22,9 @@ from ethomarkov.report.paper_comparison import draw_held_out_correlation
 from ethomarkov.report.paper_figures import (
     CAPTIONS_FILE,
     FIGURES,
+    begin_figures,
     choose_figures,
+    is_worth_sharing,
     write_captions,
     write_paper_figures,
 )
@@ -31,6 +33,7 @@ from ethomarkov.report.paper_figures_si import animal_chains, figure_s1, figure_
 from ethomarkov.report.paper_layout import describe_study
 from ethomarkov.report.paper_parts import gather_parts
 from ethomarkov.report.path_movies import longest_stretch, typical_stays
+from ethomarkov.report.side_by_side import second_process
 from ethomarkov.states import Symbols
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
@@ -392,3 +395,38 @@ def test_typical_stay_is_the_median_of_the_longest_tenth(study):
     assert labels[stop] == 1
     assert other[1] - other[0] == 1
     assert never == [-1, -1]
+
+
+@pytest.mark.slow
+def test_figures_of_a_second_process_are_the_same(study, tmp_path):
+    study.save(tmp_path)
+    numbers = ["1", "S7", "S8a", "S10"]
+    alone = write_paper_figures(study, gather_parts(study, tmp_path), tmp_path / "alone", numbers)
+    with second_process() as beside:
+        begun = begin_figures(beside, tmp_path, tmp_path / "shared", numbers)
+        begun["S8a"].future.result()  # two at least are drawn there
+        steps = []
+        shared = write_paper_figures(
+            study,
+            gather_parts(study, tmp_path),
+            tmp_path / "shared",
+            numbers,
+            lambda *step: steps.append(step),
+            begun,
+        )
+    assert steps == [("figures", k, 4) for k in (1, 2, 3, 4)]
+    assert list(shared) == list(alone)
+    assert [found.caption for found in shared.values()] == [found.caption for found in alone.values()]
+    files = sorted(path.name for path in (tmp_path / "alone").iterdir())
+    assert sorted(path.name for path in (tmp_path / "shared").iterdir()) == files
+    for name in files:
+        if not name.endswith(".pdf"):  # whose fonts lie in another order in every process
+            assert (tmp_path / "shared" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+
+
+def test_small_studies_and_few_figures_are_drawn_here(study, monkeypatch):
+    assert not is_worth_sharing(study, 2)
+    monkeypatch.setattr("ethomarkov.report.paper_figures.WORTH_SHARING", 1)
+    assert is_worth_sharing(study, 2)
+    assert not is_worth_sharing(study, 1)
+    assert not is_worth_sharing(study, 2, ["1", "S7"])

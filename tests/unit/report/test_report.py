@@ -198,7 +198,7 @@ def test_the_page_works_in_a_browser(page, tmp_path):
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
     assert [line for line in console if re.search("uncaught|error|refused", line, re.IGNORECASE)] == []
@@ -207,7 +207,8 @@ def test_the_page_works_in_a_browser(page, tmp_path):
     assert '<canvas id="crawl"' in done.stdout
 
 
-def test_clips_show_a_stay_in_every_state(study):
+def test_clips_show_a_stay_in_every_state(study, monkeypatch):
+    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
     words = render_report(study)
     packed = json.loads(re.search(r'<script id="clip-data" type="application/json">(.*?)</script>', words)[1])
     assert [clip["name"] for clip in packed["clips"]] == list(state_names(study, study.finest))
@@ -219,7 +220,8 @@ def test_clips_show_a_stay_in_every_state(study):
         assert (lengths < 1.01).all()
 
 
-def test_results_of_other_commands_join_if_they_are_of_the_same_model(study, tmp_path):
+def test_results_of_other_commands_join_if_they_are_of_the_same_model(study, tmp_path, monkeypatch):
+    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
     attrs = {"settings": study.settings.model_dump_json()}
     for folder, picture in (("validation", "agreement.png"), ("forage", "forage.png")):
         (tmp_path / folder).mkdir()

@@ -239,7 +239,8 @@ def test_the_same_seed_gives_the_same_study(worms, study):
 @pytest.fixture(scope="module")
 def large() -> tuple[Study, object]:
     made = simulate_worms(4, 2100.0, seed=1)
-    settings = Settings(n_states=500, n_walks=2, simulated_minutes=1.0)
+    # neither the scan nor the resampling of the tree changes the states, and both take long here
+    settings = Settings(n_states=500, n_walks=2, simulated_minutes=1.0, scan=False, n_resamples=0)
     return run_study(made.recording, settings, basis=made.basis), made.truth
 
 

@@ -10,8 +10,15 @@ from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import check_writable
-from ethomarkov.report.paper_figures import CAPTIONS_FILE, choose_figures, write_paper_figures
+from ethomarkov.report.paper_figures import (
+    CAPTIONS_FILE,
+    begin_figures,
+    choose_figures,
+    is_worth_sharing,
+    write_paper_figures,
+)
 from ethomarkov.report.paper_parts import gather_parts
+from ethomarkov.report.side_by_side import second_process
 from ethomarkov.workflow import Study
 
 DEFAULT = RunningOptions()
@@ -43,9 +50,14 @@ def figures(
     target = out or home / "figures"
     check_writable(target)
     console = Console(quiet=running.quiet)
-    with at_work(running), progress_bar(console, quiet=running.quiet) as progress:
+    with (
+        at_work(running) as threads,
+        progress_bar(console, quiet=running.quiet) as progress,
+        second_process(wanted=is_worth_sharing(loaded, threads, only)) as beside,
+    ):
+        begun = {} if beside is None else begin_figures(beside, study, target, only)
         parts = gather_parts(loaded, home)
-        drawn = write_paper_figures(loaded, parts, target, only, progress)
+        drawn = write_paper_figures(loaded, parts, target, only, progress, begun)
     lines = [f"Fig. {number} {reason}" for number, found in drawn.items() for reason in found.left_out]
     for line in (*parts.remarks, *lines):
         console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -12,9 +12,9 @@ from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.figures.style import save_figure
+from ethomarkov.figures.style import save_figures
 from ethomarkov.foraging.coverage import SweepRule
-from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import save_results
 from ethomarkov.report.validation_figures import draw_forage_figure
 from ethomarkov.workflow import Study
@@ -22,6 +22,7 @@ from ethomarkov.workflow.forage import ForageRule, Foraging, forage_study
 from ethomarkov.workflow.paths import body_basis
 
 DEFAULT = RunningOptions()
+FIGURE_FILE = "forage.png"
 SHOWN_RADII = (0.55, 1.0, 2.0, 5.0, 10.0, 24.0)
 
 
@@ -72,7 +73,8 @@ def forage(
     how = ForageRule(n_runs=runs, seconds=seconds, sweep=sweep, seed=running.chosen_seed)
     with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         found = forage_study(loaded, at, how, threads=threads, progress=progress)
-        write_foraging(loaded, found, target, running.chosen_seed)
+        write_foraging(loaded, found, target)
+        save_figures({FIGURE_FILE: draw_forage_figure(loaded, found, seed=running.chosen_seed)}, target)
     console.print(_table(found))
     matching = found.matching
     console.print(
@@ -85,8 +87,8 @@ def forage(
     console.print(f"Written to {escape(str(target))}.", highlight=False, soft_wrap=True)
 
 
-def write_foraging(study: Study, found: Foraging, out: Path, seed: int, *, draw: bool = True) -> None:
-    """Write what states find, as a table, results and a figure, into a directory.
+def write_foraging(study: Study, found: Foraging, out: Path) -> None:
+    """Write what states find, as a table and results, into a directory.
 
     Parameters
     ----------
@@ -94,17 +96,10 @@ def write_foraging(study: Study, found: Foraging, out: Path, seed: int, *, draw:
         The states.
     out
         Directory.
-    seed
-        Of the paths that are drawn.
-    draw
-        Draw the figure too.
     """
     write_table(out / "forage.csv", _rows(found))
     results = {"coverage": found.coverage, "curve": found.curve, "matching": found.matching}
     save_results(out / "forage.nc", results, {"settings": study.settings.model_dump_json()})
-    if draw:
-        with atomic_path(out / "forage.png") as temporary:
-            save_figure(draw_forage_figure(study, found, seed=seed), temporary)
 
 
 def _table(found: Foraging) -> Table:

@@ -11,8 +11,8 @@ from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
-from ethomarkov.figures.style import save_figure
-from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.figures.style import save_figures
+from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import save_results
 from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd, paper_lags
 from ethomarkov.locomotion.drag import DragSearch
@@ -56,6 +56,7 @@ def path(
         found = reconstruct_paths(loaded, search, threads=threads)
         spread = measured_diffusion(found)
         write_paths(loaded, found, spread, target)
+        save_figures(draw_reconstruction_figures(loaded, found), target)
     for line in _findings(found, spread):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"\nWritten to {escape(str(target))}.", highlight=False, soft_wrap=True)
@@ -72,8 +73,8 @@ def measured_diffusion(found: Reconstruction) -> Diffusion | None:
     return diffusion(displacement) if known else None
 
 
-def write_paths(study: Study, found: Reconstruction, spread: Diffusion | None, out: Path, *, draw: bool = True) -> None:
-    """Write computed paths, a table and figures into a directory.
+def write_paths(study: Study, found: Reconstruction, spread: Diffusion | None, out: Path) -> None:
+    """Write computed paths and a table into a directory.
 
     Parameters
     ----------
@@ -83,17 +84,12 @@ def write_paths(study: Study, found: Reconstruction, spread: Diffusion | None, o
         Diffusion of the measured ones; see `measured_diffusion`.
     out
         Directory.
-    draw
-        Draw the figures too.
     """
     results: dict[str, object] = {"reconstruction": found}
     if spread is not None:
         results["diffusion"] = spread
     save_results(out / "path.nc", results, {"settings": study.settings.model_dump_json()})
     write_table(out / "path.csv", _rows(study, found, spread))
-    for name, figure in draw_reconstruction_figures(study, found).items() if draw else ():
-        with atomic_path(out / name) as temporary:
-            save_figure(figure, temporary)
 
 
 def _rows(study: Study, found: Reconstruction, spread: Diffusion | None) -> Iterator[dict[str, object]]:

@@ -16,10 +16,13 @@ from ethomarkov.cli.study_output import show_duration
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import check_writable
-from ethomarkov.workflow.holdings import Holdings, find_holdings, synthetic_holdings
+from ethomarkov.report.paper_figures import get_ready, is_worth_sharing
+from ethomarkov.report.side_by_side import second_process
+from ethomarkov.workflow.holdings import find_holdings, synthetic_holdings
 from ethomarkov.workflow.reproduce import Reproduction, reproduce_paper
 from ethomarkov.workflow.reproduction_stages import ReproduceSettings
 from ethomarkov.workflow.scoreboard import count_verdicts, show_interval
+from ethomarkov.workflow.study import Study
 
 DEFAULT = RunningOptions()
 
@@ -82,7 +85,8 @@ def reproduce(
         if holdings is None:
             holdings = synthetic_holdings(worms, 60 * minutes, seed=seed, threads=threads, progress=progress)
         done = reproduce_paper(holdings, settings, directory=out, threads=threads, progress=progress)
-        times = _write(done, holdings, out, progress, figures=figures)
+        write_scoreboard(done, holdings, out)
+        times = {} if done.study is None else _write(done, done.study, out, progress, threads if figures else 0)
     console.print(_table(done))
     console.print(_timing(done, times))
     console.print(f"\nFrom {holdings.sentence}. {count_verdicts(done.rows)}", highlight=False, soft_wrap=True)
@@ -90,19 +94,19 @@ def reproduce(
 
 
 def _write(
-    done: Reproduction, holdings: Holdings, out: Path, progress: Progress | None, *, figures: bool
+    done: Reproduction, study: Study, out: Path, progress: Progress | None, drawing_threads: int
 ) -> dict[str, float]:
-    """Write everything, and tell the seconds that it took beside the stages."""
+    """Write everything, without figures where no thread may draw them; tell the seconds that it took."""
     began = time.monotonic()
-    write_scoreboard(done, holdings, out)
-    if done.study is None:
-        return {}
-    write_reproduction(done, done.study, out, draw=figures)
-    times = {"writing results": time.monotonic() - began}
-    if figures:
-        began = time.monotonic()
-        draw_reproduction(done.study, out, progress)
-        times["figures and report"] = time.monotonic() - began
+    with second_process(wanted=is_worth_sharing(study, drawing_threads)) as beside:
+        if beside is not None:
+            beside.begin(get_ready)
+        pictures = write_reproduction(done, study, out)
+        times = {"writing results": time.monotonic() - began}
+        if drawing_threads:
+            began = time.monotonic()
+            draw_reproduction(study, pictures, out, progress, beside)
+            times["figures and report"] = time.monotonic() - began
     write_timing(done, times, out)
     return times
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from cyclopts import Parameter
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from ethomarkov._core.series import Series
@@ -14,8 +15,8 @@ from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains
-from ethomarkov.figures.style import figure_style, new_figure, save_figure
-from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.figures.style import figure_style, new_figure, save_figures
+from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import save_results
 from ethomarkov.markov.entropy_scan import ScanGrid, quick_grid, scan_entropy
 from ethomarkov.markov.selection import Choice, EntropyTable, choose_n_delays, choose_n_states
@@ -68,6 +69,7 @@ def scan(
         delays = choose_n_delays(table, int(states.value), rng=running.chosen_seed)
         opinion = _second_opinion(postures, table, int(states.value), int(delays.value), threads)
     write_scan(table, (states, delays), opinion, out)
+    save_figures(draw_scan_figure(table, (states, delays)), out)
     for choice in (states, delays):
         console.print(choice.reason, highlight=False, soft_wrap=True)
         for warning in choice.warnings:
@@ -91,15 +93,8 @@ def _second_opinion(
         return None
 
 
-def write_scan(
-    table: EntropyTable,
-    choices: tuple[Choice, Choice],
-    opinion: SecondOpinion | None,
-    out: Path,
-    *,
-    draw: bool = True,
-) -> None:
-    """Write a scan and its figure into a directory.
+def write_scan(table: EntropyTable, choices: tuple[Choice, Choice], opinion: SecondOpinion | None, out: Path) -> None:
+    """Write a scan into a directory.
 
     Parameters
     ----------
@@ -111,17 +106,18 @@ def write_scan(
         By another score; None where there is none.
     out
         Directory.
-    draw
-        Draw the figure too.
     """
     n_states, n_delays = (int(choice.value) for choice in choices)
-    if draw:
-        with figure_style():
-            figure = new_figure(10, 3.8)
-            left, right = figure.subplots(1, 2)
-            draw_entropy_rates(left, table)
-            draw_gains(right, table, n_states, n_delays)
-        with atomic_path(out / "scan.png") as temporary:
-            save_figure(figure, temporary)
     results = {"scan": table} if opinion is None else {"scan": table, "second_opinion": opinion}
     save_results(out / "scan.nc", results, {"n_states": n_states, "n_delays": n_delays})
+
+
+def draw_scan_figure(table: EntropyTable, choices: tuple[Choice, Choice]) -> dict[str, Figure]:
+    """Draw a scan and what was chosen, by file name."""
+    n_states, n_delays = (int(choice.value) for choice in choices)
+    with figure_style():
+        figure = new_figure(10, 3.8)
+        left, right = figure.subplots(1, 2)
+        draw_entropy_rates(left, table)
+        draw_gains(right, table, n_states, n_delays)
+    return {"scan.png": figure}

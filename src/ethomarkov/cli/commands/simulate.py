@@ -15,8 +15,8 @@ from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
-from ethomarkov.figures.style import save_figure
-from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.figures.style import save_figures
+from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import group_name, save_results
 from ethomarkov.locomotion.displacement import Diffusion, Displacement
 from ethomarkov.locomotion.ensemble import CrawlRule
@@ -110,6 +110,7 @@ def simulate(
             raise InputFormatError("Nothing of this study has enough data for a model of its own. Use --animal all.")
         data = None if state is not None else measured_displacement(loaded, duration)
         write_runs(loaded, found, data, target)
+        save_figures(draw_run_figures(loaded, found, data), target)
         if movies:
             write_movies(loaded, found[0], target, progress)
     console.print(_table(found, data))
@@ -172,8 +173,8 @@ def _length(study: Study, lengths: np.ndarray, individual: int | None) -> tuple[
     return float(lengths[individual]), unit
 
 
-def write_runs(study: Study, found: Sequence[Runs], data: Displacement | None, out: Path, *, draw: bool = True) -> None:
-    """Write runs and their figures into a directory.
+def write_runs(study: Study, found: Sequence[Runs], data: Displacement | None, out: Path) -> None:
+    """Write runs into a directory.
 
     Parameters
     ----------
@@ -183,16 +184,11 @@ def write_runs(study: Study, found: Sequence[Runs], data: Displacement | None, o
         How far the animals themselves got.
     out
         Directory.
-    draw
-        Draw the figures too.
     """
     results: dict[str, object] = {group_name("runs", k, one.name): one for k, one in enumerate(found)}
     if data is not None:
         results["measured"] = data
     save_results(out / "simulation.nc", results, {"settings": study.settings.model_dump_json()})
-    for name, figure in draw_run_figures(study, found, data).items() if draw else ():
-        with atomic_path(out / name) as temporary:
-            save_figure(figure, temporary)
 
 
 def _table(found: Sequence[Runs], data: Displacement | None) -> Table:

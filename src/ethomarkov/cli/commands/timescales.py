@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.figures.scan import draw_lag_scan, draw_spectrum
-from ethomarkov.figures.style import figure_style, new_figure, save_figure
-from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.figures.style import figure_style, new_figure, save_figures
+from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import save_results
 from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
 from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
@@ -62,6 +63,7 @@ def timescales(
         spectrum = slow_spectrum(loaded.chain, modes)
     choice = choose_lag(scanned.slowest(), rng=running.chosen_seed)
     write_timescales(scanned, floor, spectrum, choice, target)
+    save_figures(draw_timescales_figure(scanned, floor, spectrum, choice), target)
     for line in _findings(loaded, spectrum, floor, choice):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"Tables in {target / 'timescales.nc'}, drawn in {target / 'timescales.png'}.", markup=False)
@@ -86,10 +88,8 @@ def _findings(study: Study, spectrum: Spectrum, floor: NoiseFloor, choice: Choic
     return lines
 
 
-def write_timescales(
-    scanned: LagScan, floor: NoiseFloor, spectrum: Spectrum, choice: Choice, out: Path, *, draw: bool = True
-) -> None:
-    """Write relaxation times and their figure into a directory.
+def write_timescales(scanned: LagScan, floor: NoiseFloor, spectrum: Spectrum, choice: Choice, out: Path) -> None:
+    """Write relaxation times into a directory.
 
     Parameters
     ----------
@@ -99,16 +99,18 @@ def write_timescales(
         The lag that would be chosen.
     out
         Directory.
-    draw
-        Draw the figure too.
     """
-    if draw:
-        with figure_style():
-            figure = new_figure(10, 3.8)
-            left, right = figure.subplots(1, 2)
-            draw_spectrum(left, spectrum, floor)
-            draw_lag_scan(right, scanned, choice.value)
-        with atomic_path(out / "timescales.png") as temporary:
-            save_figure(figure, temporary)
     results = {"lag_scan": scanned, "noise_floor": floor, "spectrum": spectrum}
     save_results(out / "timescales.nc", results, {"lag": choice.value})
+
+
+def draw_timescales_figure(
+    scanned: LagScan, floor: NoiseFloor, spectrum: Spectrum, choice: Choice
+) -> dict[str, Figure]:
+    """Draw relaxation times above noise and against the lag, by file name."""
+    with figure_style():
+        figure = new_figure(10, 3.8)
+        left, right = figure.subplots(1, 2)
+        draw_spectrum(left, spectrum, floor)
+        draw_lag_scan(right, scanned, choice.value)
+    return {"timescales.png": figure}

@@ -14,8 +14,8 @@ from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
-from ethomarkov.figures.style import save_figure
-from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.figures.style import save_figures
+from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import group_name, save_results
 from ethomarkov.report.held_out import summarise_correlation
 from ethomarkov.report.validation_figures import draw_validation_figures
@@ -58,6 +58,7 @@ def validate(
             loaded, n_runs=runs, n_repeats=repeats, seed=running.chosen_seed, threads=threads, progress=progress
         )
         write_validation(loaded, found, target)
+        save_figures(draw_validation_figures(loaded, found), target)
     console.print(_table(found))
     for line in _findings(found):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -99,8 +100,8 @@ def _leak_lines(found: Mapping[str, CrossValidation]) -> Iterator[str]:
         )
 
 
-def write_validation(study: Study, found: Validation, out: Path, *, draw: bool = True) -> None:
-    """Write tables, results and figures of a validation into a directory.
+def write_validation(study: Study, found: Validation, out: Path) -> None:
+    """Write tables and results of a validation into a directory.
 
     Parameters
     ----------
@@ -108,8 +109,6 @@ def write_validation(study: Study, found: Validation, out: Path, *, draw: bool =
         What was judged, and how.
     out
         Directory.
-    draw
-        Draw the figures too.
     """
     write_table(out / "validation.csv", _agreement_rows(found))
     write_table(
@@ -133,9 +132,6 @@ def write_validation(study: Study, found: Validation, out: Path, *, draw: bool =
     results |= {f"{kind}_correlation": summarise_correlation(one) for kind, one in found.cross_validation.items()}
     attrs = {"settings": study.settings.model_dump_json(), "warnings": "\n".join(found.warnings)}
     save_results(out / "validation.nc", results, attrs)
-    for name, figure in draw_validation_figures(study, found).items() if draw else ():
-        with atomic_path(out / name) as temporary:
-            save_figure(figure, temporary)
 
 
 def _agreement_rows(found: Validation) -> Iterator[dict[str, object]]:
