@@ -300,7 +300,7 @@ def draw_displacement(
     if window is not None:
         axes.axvspan(*window, color=MISSING, alpha=0.35, lw=0, zorder=0, label=f"fit, {window[0]:g} to {window[1]:g} s")
     axes.set_title("Mean squared displacement")
-    axes.legend(loc="lower right", fontsize="small")
+    axes.legend(loc="lower right", fontsize="small", handlelength=1.2)  # narrow: the curve is above it
 
 
 def draw_state_displacements(axes: Axes, displacements: Mapping[str, Displacement], *, band: Band = "runs") -> None:
@@ -386,7 +386,7 @@ def _draw_displacements(
         mean, low, high, words = displacement_band(found, band)
         curves.append((found.lags, mean))
         kinds |= {words} - {""}
-        label = plain_text(name) + (f", {words}" if words and spell_out else "")
+        label = plain_text(name) + (f",\n{words}" if words and spell_out else "")
         # a broad line for data stays visible below that of the simulation
         axes.plot(found.lags, mean, color=colour, lw=2.6 if colour == DATA else 1.3, label=label)
         if np.isfinite(low).any():

@@ -236,7 +236,7 @@ def test_the_drawn_displacement_is_the_mean_with_percentiles_of_the_runs(axes):
     at_last = vertices[vertices[:, 0] == LAGS[-1], 1]
     low, high = np.percentile(simulated.msd[:, -1], [2.5, 97.5])
     assert (at_last.min(), at_last.max()) == (pytest.approx(low), pytest.approx(high))
-    assert words_of(axes) == ["data", "simulation, mean of 30 runs\n(band: 95 % of runs)", "fit, 60 to 100 s"]
+    assert words_of(axes) == ["data", "simulation,\nmean of 30 runs\n(band: 95 % of runs)", "fit, 60 to 100 s"]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
