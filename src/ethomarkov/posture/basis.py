@@ -1,5 +1,6 @@
 """Posture as a few mode amplitudes: eigenworms, or the principal shapes of any animal."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,7 @@ from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.recording.schema import KIND_WORDS, Kind
 
 DEFAULT_SEGMENTS = 100
+BLOCK_FRAMES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +157,8 @@ class PostureBasis:
         if recording.kind == "amplitude":
             return amplitude_series(recording, self.n_modes)
         self._check_features(recording)
-        rows = feature_rows(recording, self.n_features)
-        return _series(recording, (rows - self.mean) @ self.vectors)
+        blocks = _feature_blocks(recording, self.n_features)
+        return _series(recording, np.concatenate([(rows - self.mean) @ self.vectors for rows in blocks]))
 
     def reconstruct(self, amplitudes: Series) -> Series:
         """Turn amplitudes back into tangent angles (or aligned keypoint coordinates)."""
@@ -191,13 +193,22 @@ def amplitude_series(recording: Recording, n_modes: int) -> Series:
 
 def feature_rows(recording: Recording, n_segments: int) -> FloatArray:
     """Turn postures into rows that do not depend on place and orientation."""
+    return np.concatenate(list(_feature_blocks(recording, n_segments)))
+
+
+def _feature_blocks(recording: Recording, n_segments: int) -> Iterator[FloatArray]:
+    """Give these rows a few frames at a time, which stay in the cache on their way."""
     values = recording.values
-    if recording.kind == "angle":
+    for first in range(0, max(len(values), 1), BLOCK_FRAMES):
+        yield _features(values[first : first + BLOCK_FRAMES], recording.kind, n_segments)
+
+
+def _features(values: FloatArray, kind: Kind, n_segments: int) -> FloatArray:
+    if kind == "angle":
         return remove_orientation(values)[0]
-    if recording.kind == "centerline":
+    if kind == "centerline":
         return tangent_angles(even_centerline(values, n_segments + 1))[0]
-    aligned = align_keypoints(values)[0]
-    return aligned.reshape(len(aligned), -1)
+    return align_keypoints(values)[0].reshape(len(values), -1)
 
 
 def _series(recording: Recording, rows: FloatArray) -> Series:

@@ -5,6 +5,7 @@ import numpy as np
 from ethomarkov._core.types import FloatArray
 
 ROUNDING = 1e-6
+BLOCK_FRAMES = 1024  # of a hundred angles each, which stay in the cache
 
 
 def remove_orientation(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -23,7 +24,12 @@ def remove_orientation(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     orientation
         The mean that was taken out, ``(frames,)``.
     """
-    unwrapped = np.unwrap(np.asarray(theta, dtype=np.float64), axis=1)
-    mean = unwrapped.mean(axis=1)
-    orientation = np.where(np.abs(mean) < ROUNDING, 0.0, mean)
-    return unwrapped - orientation[:, None], orientation
+    theta = np.asarray(theta)
+    angles, orientation = np.empty(theta.shape), np.empty(len(theta))
+    for first in range(0, len(theta), BLOCK_FRAMES):
+        rows = slice(first, first + BLOCK_FRAMES)
+        unwrapped = np.unwrap(theta[rows].astype(float), axis=1)
+        mean = unwrapped.mean(axis=1)
+        orientation[rows] = np.where(np.abs(mean) < ROUNDING, 0.0, mean)
+        np.subtract(unwrapped, orientation[rows, None], out=angles[rows])
+    return angles, orientation

@@ -247,7 +247,7 @@ def test_the_interval_of_the_mean_is_that_of_the_displacement(axes):
         np.testing.assert_array_equal(found, wanted)
     assert "interval" in words
     draw_displacement(axes, None, simulated, band="mean", window=None)
-    assert words_of(axes) == [f"simulation, {words}"]
+    assert words_of(axes) == [f"simulation,\n{words}"]
 
 
 def test_guides_have_slopes_two_and_one(axes):
