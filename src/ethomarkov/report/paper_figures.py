@@ -51,9 +51,8 @@ FIGURES: dict[str, Callable[[Study, Parts], PaperFigure]] = {
     "S10": figure_s10,
 }
 """Figures by their number in the paper."""
-WORTH_SHARING = 100_000
-"""Frames from which on a second process draws more in the time that it needs to start."""
 FEWEST_SHARED = 4
+"""Figures from which on a second process saves more than the few seconds that it needs to start."""
 
 
 def choose_figures(wanted: Sequence[str]) -> list[str]:
@@ -120,10 +119,9 @@ def write_paper_figures(
     return drawn
 
 
-def is_worth_sharing(study: Study, threads: int, wanted: Sequence[str] = ()) -> bool:
-    """Tell whether a second process would draw figures of a study in less time."""
-    n_figures = len(choose_figures(wanted))
-    return threads > 1 and n_figures >= FEWEST_SHARED and len(study.postures.values) >= WORTH_SHARING
+def is_worth_sharing(threads: int, wanted: Sequence[str] = ()) -> bool:
+    """Tell whether a second process would draw figures in less time."""
+    return threads > 1 and len(choose_figures(wanted)) >= FEWEST_SHARED
 
 
 def begin_figures(

@@ -424,9 +424,7 @@ def test_figures_of_a_second_process_are_the_same(study, tmp_path):
             assert (tmp_path / "shared" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
 
 
-def test_small_studies_and_few_figures_are_drawn_here(study, monkeypatch):
-    assert not is_worth_sharing(study, 2)
-    monkeypatch.setattr("ethomarkov.report.paper_figures.WORTH_SHARING", 1)
-    assert is_worth_sharing(study, 2)
-    assert not is_worth_sharing(study, 1)
-    assert not is_worth_sharing(study, 2, ["1", "S7"])
+def test_few_figures_are_drawn_here():
+    assert is_worth_sharing(2)
+    assert not is_worth_sharing(1)
+    assert not is_worth_sharing(2, ["1", "S7"])

@@ -53,7 +53,7 @@ def figures(
     with (
         at_work(running) as threads,
         progress_bar(console, quiet=running.quiet) as progress,
-        second_process(wanted=is_worth_sharing(loaded, threads, only)) as beside,
+        second_process(wanted=is_worth_sharing(threads, only)) as beside,
     ):
         begun = {} if beside is None else begin_figures(beside, study, target, only)
         parts = gather_parts(loaded, home)

@@ -98,7 +98,7 @@ def _write(
 ) -> dict[str, float]:
     """Write everything, without figures where no thread may draw them; tell the seconds that it took."""
     began = time.monotonic()
-    with second_process(wanted=is_worth_sharing(study, drawing_threads)) as beside:
+    with second_process(wanted=is_worth_sharing(drawing_threads)) as beside:
         if beside is not None:
             beside.begin(get_ready)
         pictures = write_reproduction(done, study, out)
