@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import traceback
@@ -15,6 +16,7 @@ from typing import Any, Generic, TypeVar
 Answer = TypeVar("Answer")
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+SECONDS_TO_END = 10.0
 _SERVE = f"from {__name__} import serve; serve()"
 
 
@@ -110,13 +112,23 @@ def second_process(*, wanted: bool = True) -> Iterator[SecondProcess | None]:
         with threadpool_limits(1, user_api="blas"):
             yield SecondProcess(worker, thread)
     finally:
-        worker.kill()  # the thread, if it waits for something, hears of it
+        _end(worker)  # the thread, if it waits for something, hears of it
         thread.shutdown(cancel_futures=True)
         worker.communicate()
 
 
+def _end(worker: "subprocess.Popen[bytes]") -> None:
+    """End a process at what it is doing; it has a moment to clear away what is half-written."""
+    worker.terminate()
+    try:
+        worker.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        worker.kill()
+
+
 def serve() -> None:
     """Do the tasks of another process until it ends: in by the standard input, out by the standard output."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # an exception, so that files are cleared away
     outcomes = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what tasks print must not come among the outcomes
     with contextlib.suppress(EOFError):
