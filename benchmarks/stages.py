@@ -196,7 +196,7 @@ def unfolding(data: Data) -> None:
     found = grown("unfolding", "runs", (4, 16, 64), task)
     theirs = timed(task(16, "paper")).times(4)
     note = "one thread; published way extrapolated from 16 runs"
-    row("unfolding", f"64 runs x {FRAMES:,} frames", found, "the published way in numpy and scipy", theirs, note)
+    row("unfolding", f"64 runs x {FRAMES:,} frames", found, "the published way, compiled here too", theirs, note)
 
 
 def path(data: Data) -> None:
