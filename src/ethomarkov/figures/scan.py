@@ -52,7 +52,9 @@ def draw_gains(axes: Axes, table: EntropyTable, n_states: int, chosen: int | Non
     axes.axhline(0, color="#888888", lw=0.8)
     if chosen is not None:
         axes.axvline(chosen * table.interval, color="#D55E00", lw=1, ls="--", label=f"K = {chosen} frames")
-        axes.legend()
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + 0.15 * (high - low))  # room for the legend above all bars
+        axes.legend(loc="upper left" if 2 * chosen > table.n_delays.max() else "upper right")
     axes.set(xlabel="sequence length (s)", ylabel="gain −Δh/ΔK (nat/s²)", xlim=(0, None))
     axes.set_title(f"Gain per further frame, N = {n_states} (95 % over animals)")
 
