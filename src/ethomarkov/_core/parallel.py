@@ -10,6 +10,9 @@ from ethomarkov._core.types import Progress
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+"""Environment of a process that works beside others, so that they do not fight for cores."""
+
 
 class Workers(Protocol):
     """Computers that tasks can be sent to."""

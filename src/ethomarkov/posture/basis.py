@@ -16,11 +16,10 @@ from ethomarkov.posture.angles import tangent_angles
 from ethomarkov.posture.centerline import even_centerline
 from ethomarkov.posture.egocentric import align_keypoints
 from ethomarkov.recording import Recording
-from ethomarkov.recording.orientation import remove_orientation
+from ethomarkov.recording.orientation import BLOCK_FRAMES, remove_orientation
 from ethomarkov.recording.schema import KIND_WORDS, Kind
 
 DEFAULT_SEGMENTS = 100
-BLOCK_FRAMES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

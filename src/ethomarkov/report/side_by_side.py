@@ -13,9 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from ethomarkov._core.parallel import ONE_THREAD
+
 Answer = TypeVar("Answer")
 
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 SECONDS_TO_END = 10.0
 _SERVE = f"from {__name__} import serve; serve()"
 

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from ethomarkov._core.optional import require
-from ethomarkov._core.parallel import run_alone, sent_to
+from ethomarkov._core.parallel import ONE_THREAD, run_alone, sent_to
 from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning, InputFormatError
 from ethomarkov.workflow.cluster_settings import ClusterSettings
 
@@ -31,7 +31,6 @@ SECONDS_TO_ANSWER = 10
 SECONDS_BETWEEN_SUBMISSIONS = 60.0
 SECONDS_BETWEEN_STARTS = 2.0
 LOOPBACK = "127.0.0.1"
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), 1)
 
 Outcome = tuple[Any, BaseException | None]
 Client: TypeAlias = Any

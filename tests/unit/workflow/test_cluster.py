@@ -177,21 +177,18 @@ class TestTasks:
         answers = list(workers.run(wait_for_others, range(n_tasks)))
         assert answers == [n_tasks, *range(1, n_tasks)]
 
-    def test_only_a_few_are_under_way(self, workers, tmp_path):
-        def wait_unless_first(task):
-            (tmp_path / str(task)).touch()
-            if task:
-                wait_until((tmp_path / "go").exists)
+    def test_only_a_few_are_under_way(self, workers, monkeypatch):
+        send, under_way = module._Flight.send, []
 
-        answers = workers.run(wait_unless_first, range(100))
-        next(answers)
-        (tmp_path / "go").touch()
-        # those sent at first, and one for that which came back
-        sent = 2 * module.TASKS_PER_THREAD + 1
-        assert wait_until(lambda: len(list(tmp_path.iterdir())) == sent + 1)
-        time.sleep(0.5)
-        answers.close()
-        assert len(list(tmp_path.iterdir())) == sent + 1
+        def counted(flight, place, task):
+            future = send(flight, place, task)
+            under_way.append(len(flight.places))
+            return future
+
+        monkeypatch.setattr(module._Flight, "send", counted)
+        assert list(workers.run(abs, range(100))) == list(range(100))
+        assert len(under_way) == 100
+        assert 1 < max(under_way) <= 2 * module.TASKS_PER_THREAD
 
     def test_answers_may_be_written_to(self, workers):
         (answer,) = workers.run(np.zeros, [100_000])
