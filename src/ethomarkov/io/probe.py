@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.hdf5 import open_hdf5
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 HEAD_BYTES = 4096
@@ -67,15 +68,9 @@ class Probe:
         if not self.is_hdf5:
             return frozenset()
         names = set()
-        try:
-            with h5py.File(self.path, "r") as file:
-                for name, item in file.items():
-                    names.add(name)
-                    if isinstance(item, h5py.Group):
-                        names.update(f"{name}/{child}" for child in item)
-        except (OSError, RuntimeError, KeyError) as error:
-            raise InputFormatError(
-                f"{self.path}: starts like HDF5 but cannot be opened ({error}). It is probably truncated; "
-                "copy it again."
-            ) from error
+        with open_hdf5(self.path) as file:
+            for name, item in file.items():
+                names.add(name)
+                if isinstance(item, h5py.Group):
+                    names.update(f"{name}/{child}" for child in item)
         return frozenset(names)
