@@ -4,17 +4,24 @@ import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
+from ethomarkov.io.confined import read_confined, start_early
 from ethomarkov.io.options import ReadOptions
-from ethomarkov.io.probe import Probe
-from ethomarkov.recording import Recording, merge_recordings
-from ethomarkov.recording.schema import KIND_WORDS
 
-Read = Callable[[Path, ReadOptions], Recording]
-Write = Callable[[Recording, Path], None]
-Recognise = Callable[[Probe], bool]
+# The process that reads is started before this one imports what it needs to take the answer, which takes as long.
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ethomarkov.io.probe import Probe
+    from ethomarkov.recording import Recording
+
+Read = Callable[[Path, ReadOptions], "Recording"]
+Write = Callable[["Recording", Path], None]
+Recognise = Callable[["Probe"], bool]
+PlainDataset = tuple[dict[str, tuple[tuple[Any, ...], "NDArray[Any]"]], list[str], dict[Any, Any]]
+"""Variables by name with their dimensions and values, names of those that are coordinates, attributes."""
 
 MODULES = ("native", "stephens", "tierpsy", "wormpose", "wcon", "poses", "nwb", "tables")
 
@@ -81,9 +88,9 @@ def read(
     paths: str | Path | Sequence[str | Path],
     format: str = "auto",
     *,
-    prepare: Callable[[Recording], Recording] | None = None,
+    prepare: Callable[["Recording"], "Recording"] | None = None,
     **options: Any,  # noqa: ANN401 (fields of ReadOptions)
-) -> Recording:
+) -> "Recording":
     """Read posture recordings, whatever their format.
 
     Parameters
@@ -105,13 +112,18 @@ def read(
     if repeated:
         raise InputFormatError(f"{repeated[0]}: named twice; name each file once.")
     chosen = ReadOptions(**options)
+    for file in files:
+        _check_file(file)
+    start_early()
+    from ethomarkov.recording import merge_recordings
+
     parts = {str(file): _read_one(file, format, chosen) for file in files}
     if prepare is not None:
         parts = {name: prepare(part) for name, part in parts.items()}
     return merge_recordings(_short_labels(parts))
 
 
-def write_recording(recording: Recording, path: str | Path) -> Path:
+def write_recording(recording: "Recording", path: str | Path) -> Path:
     """Write a recording in the format of the file's ending (.nc, .wcon, .csv or .npz).
 
     The file appears under its name only when it is complete.
@@ -136,7 +148,29 @@ def _load_modules() -> None:
         importlib.import_module(f"ethomarkov.io.{module}")
 
 
-def _read_one(file: Path, name: str, options: ReadOptions) -> Recording:
+def _read_one(file: Path, name: str, options: ReadOptions) -> "Recording":
+    """Read a file in the process that reads, see `ethomarkov.io.confined`."""
+    import xarray as xr
+
+    from ethomarkov.recording import Recording
+
+    variables, coordinates, attrs = read_confined(read_here, file, name, options)
+    dataset = xr.Dataset(variables, attrs=attrs).set_coords(coordinates)
+    return Recording(dataset)
+
+
+def read_here(file: str, name: str, options: ReadOptions) -> PlainDataset:
+    """Read a file in this process, and give what is in it as plain data."""
+    dataset = _read_in_format(Path(file), name, options).dataset
+    variables = {str(key): (one.dims, _plain_values(one.values)) for key, one in dataset.variables.items()}
+    return variables, [str(key) for key in dataset.coords], dict(dataset.attrs)
+
+
+def _plain_values(values: "NDArray[Any]") -> "NDArray[Any]":
+    return values.astype(str) if values.dtype.kind in "OT" else values
+
+
+def _read_in_format(file: Path, name: str, options: ReadOptions) -> "Recording":
     chosen = _find_format(file, name)
     try:
         recording = chosen.read(file, options)
@@ -144,6 +178,11 @@ def _read_one(file: Path, name: str, options: ReadOptions) -> Recording:
         if str(file) in str(error):
             raise
         raise type(error)(f"{file}: {error}") from error
+    except MemoryError as error:
+        raise InputFormatError(
+            f"{file}: needs far more memory than a file of its size should ({chosen.name}: {error or 'none left'}). "
+            "It is damaged, or packed beyond use; export it again, in parts if it is long."
+        ) from error
     except Exception as error:  # a damaged file makes libraries raise almost anything
         raise InputFormatError(
             f"{file}: looks like {chosen.name} but cannot be read as such ({error}). It is damaged, or of another "
@@ -155,8 +194,10 @@ def _read_one(file: Path, name: str, options: ReadOptions) -> Recording:
     return replace(recording, dataset=dataset)
 
 
-def _check_options(recording: Recording, options: ReadOptions) -> None:
+def _check_options(recording: "Recording", options: ReadOptions) -> None:
     """Refuse options that had no effect, rather than ignore them."""
+    from ethomarkov.recording.schema import KIND_WORDS
+
     asked = [name for name in ("keypoints", "as_centerline") if getattr(options, name)]
     if asked and recording.kind not in ("position", "centerline"):
         raise InputFormatError(
@@ -168,9 +209,10 @@ def _find_format(file: Path, name: str) -> Format:
     known = {one.name: one for one in formats()}
     if name != "auto" and name not in known:
         raise InputFormatError(f"Unknown format {name!r}; known are {', '.join(known)} and auto.")
-    _check_file(file)
     if name != "auto":
         return known[name]
+    from ethomarkov.io.probe import Probe
+
     probe = Probe(file)
     for one in known.values():
         if _is_of(one, probe):
@@ -182,7 +224,7 @@ def _find_format(file: Path, name: str) -> Format:
     )
 
 
-def _is_of(one: Format, probe: Probe) -> bool:
+def _is_of(one: Format, probe: "Probe") -> bool:
     try:
         return one.recognise(probe)
     except EthomarkovError:
@@ -205,7 +247,7 @@ def _check_file(file: Path) -> None:
         raise InputFormatError(f"{file}: is empty (0 bytes). Copy or export it again.")
 
 
-def _short_labels(parts: dict[str, Recording]) -> dict[str, Recording]:
+def _short_labels(parts: dict[str, "Recording"]) -> dict[str, "Recording"]:
     """Label files by their name without the folder where that tells them apart."""
     names = [Path(name).name for name in parts]
     return dict(zip(names, parts.values(), strict=True)) if len(set(names)) == len(names) else parts

@@ -52,9 +52,10 @@ class PostureBasis:
     @classmethod
     def from_file(cls, path: str | Path, n_modes: int = 5) -> "PostureBasis":
         """Read eigenworms: a CSV or MATLAB matrix whose columns are the modes, head first."""
+        from ethomarkov.io.confined import read_confined
         from ethomarkov.io.stephens import read_eigenworms
 
-        matrix = read_eigenworms(Path(path))
+        matrix = read_confined(read_eigenworms, Path(path))
         if n_modes > matrix.shape[1]:
             raise InputFormatError(f"{path}: holds {matrix.shape[1]} modes; {n_modes} were asked for. Ask for fewer.")
         return cls._of_angles(matrix[:, :n_modes], source=Path(path).name)

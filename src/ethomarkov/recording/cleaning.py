@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import xarray as xr
-from scipy.interpolate import PchipInterpolator
 
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
@@ -52,6 +51,8 @@ def _measured(dataset: xr.Dataset) -> list[str]:
 
 def _fill_column(column: FloatArray, longest: int) -> None:
     """Fill the short inner gaps of one column in place."""
+    from scipy.interpolate import PchipInterpolator
+
     missing = ~np.isfinite(column)
     if not missing.any() or np.sum(~missing) < 2:
         return
@@ -117,6 +118,8 @@ def _with_count(part: xr.Dataset) -> xr.Dataset:
 
 def _resample_column(column: FloatArray, at: FloatArray, target: FloatArray) -> None:
     """Interpolate one column inside each of its gap-free runs."""
+    from scipy.interpolate import PchipInterpolator
+
     for start, stop, _ in Segments.from_valid(np.isfinite(column)):
         inside = (at >= start) & (at <= stop - 1)
         if stop - start == 1:

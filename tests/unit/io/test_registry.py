@@ -13,7 +13,7 @@ import scipy.io
 import xarray as xr
 
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io import formats, read, registry, write_recording
+from ethomarkov.io import ReadOptions, formats, read, registry, write_recording
 from ethomarkov.io.probe import Probe
 from ethomarkov.recording import Recording, Track
 
@@ -180,7 +180,7 @@ def test_the_order_of_formats_does_not_depend_on_imports():
     script = (
         "import importlib, sys\n"
         "for name in sys.argv[1:]: importlib.import_module(f'ethomarkov.io.{name}')\n"
-        "from ethomarkov.io import formats\n"
+        "from ethomarkov.io import ReadOptions, formats\n"
         "print([one.name for one in formats()])\n"
     )
     modules = list(registry.MODULES)
@@ -232,4 +232,4 @@ def test_readers_may_raise_what_they_like(tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "load", explode)
     with pytest.raises(InputFormatError, match=r"t\.npz"):
-        read(path)
+        registry.read_here(str(path), "auto", ReadOptions())

@@ -1,0 +1,87 @@
+"""Untrusted files are looked into by another process, because libraries of file formats can crash, loop and swell.
+
+One process serves all files, so that a hundred of them do not cost a hundred starts.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.child import Child, ChildDiedError, Limits
+
+MEGABYTE = 2**20
+SMALL_FILE = 10 * MEGABYTE
+SMALL_MEMORY, SMALL_SECONDS, IDLE_SECONDS = 700 * MEGABYTE, 8.0, 30.0
+BYTES_PER_BYTE, SECONDS_PER_MEGABYTE = 40, 1.0
+"""What a file gets for every byte beyond a small file."""
+
+
+class _Reader:
+    """The process that reads, started when it is needed and again when it has ended."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._owner = 0
+
+    def start(self) -> Child:
+        """Give a process that can be called; one that was inherited by a fork belongs to another."""
+        if self._child is None or self._owner != os.getpid() or not self._child.is_alive:
+            self._child, self._owner = Child(), os.getpid()
+        return self._child
+
+    def call(self, function: Callable[..., Any], *arguments: object, limits: Limits) -> Any:  # noqa: ANN401
+        """Call a function there; one call at a time."""
+        with self._lock:
+            return self.start().call(function, *arguments, limits=limits)
+
+    def end(self) -> None:
+        """End the process."""
+        if self._child is not None and self._owner == os.getpid():
+            self._child.end(0.0)
+            self._child = None
+
+
+_reader = _Reader()
+atexit.register(_reader.end)
+
+
+def start_early() -> None:
+    """Start the process that reads, so that it is ready when the first file is asked for."""
+    _reader.start()
+
+
+def read_confined(function: Callable[..., Any], path: Path, *arguments: object) -> Any:  # noqa: ANN401
+    """Call a function of this package with a file in the process that reads.
+
+    Parameters
+    ----------
+    function
+        Takes the path as text, then the arguments; its answer is what `ethomarkov.io.packing.pack` takes.
+    path
+        Of a regular file.
+    arguments
+        Of the function.
+    """
+    limits = limits_of(path.stat().st_size)
+    try:
+        return _reader.call(function, str(path), *arguments, limits=limits)
+    except ChildDiedError as error:
+        raise InputFormatError(
+            f"{path}: cannot be read; the process that tried {error.why}. It is damaged, or made to harm; copy or "
+            "export it again, or save the postures as CSV or NPZ."
+        ) from error
+
+
+def limits_of(size: int) -> Limits:
+    """Give the limits for a file of some bytes: the same for all small files, then more with every byte."""
+    beyond = max(0, size - SMALL_FILE)
+    return Limits(
+        memory=SMALL_MEMORY + BYTES_PER_BYTE * beyond,
+        seconds=SMALL_SECONDS + SECONDS_PER_MEGABYTE * beyond / MEGABYTE,
+        idle_seconds=IDLE_SECONDS,
+    )
