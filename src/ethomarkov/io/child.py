@@ -131,7 +131,7 @@ class Child:
             module=function.__module__,
             name=function.__qualname__,
             arguments=arguments,
-            directory=os.getcwd(),
+            directory=str(Path.cwd()),
             limits=limits,
         )
         request = pack(call)
