@@ -124,8 +124,12 @@ def _input_options(size: tuple[int, int], rate: float) -> list[str]:
 
 def _h264_options(rate: float, rate_factor: int) -> list[str]:
     # Half the resolution in colour, which all players want, needs even sizes: a white line is added. The matrix of
-    # the colours is stated, because players guess it from the size of the picture, and differ.
-    filters = "pad=iw+mod(iw\\,2):ih+mod(ih\\,2):color=white,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p"
+    # the colours is stated, because players guess it from the size of the picture, and differ; on the frames as well,
+    # because newer versions of ffmpeg take it from there.
+    filters = (
+        "pad=iw+mod(iw\\,2):ih+mod(ih\\,2):color=white,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p,"
+        "setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"
+    )
     colours = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709", "-color_range", "tv"]
     keyframes = ["-g", str(max(1, round(KEYFRAME_SECONDS * rate)))]
     codec = ["-c:v", "libx264", "-preset", "veryfast", "-crf", str(rate_factor), "-movflags", "+faststart"]
