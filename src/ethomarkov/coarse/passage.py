@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 from scipy.linalg import expm, logm
-from scipy.sparse.linalg import splu
 
 from ethomarkov._core.random import Rng
 from ethomarkov._core.result import array_field, freeze_arrays
@@ -18,6 +17,7 @@ from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.coarse.kinetics import LEVEL, draw_units
 from ethomarkov.exceptions import ConnectivityError, EthomarkovError, InputFormatError, SamplingError
 from ethomarkov.markov.chain import MarkovChain
+from ethomarkov.markov.elimination import Elimination
 from ethomarkov.states.symbols import Symbols
 
 N_BLOCKS = 20
@@ -447,12 +447,12 @@ def _membership(rows_group: IntArray) -> sparse.csr_array:
 
 
 def _solve_outside(P: sparse.csr_array, outside: BoolArray, right: FloatArray) -> FloatArray:
-    """Solve (1 − P) x = right on some of the states."""
-    rows = np.flatnonzero(outside)
-    if rows.size == 0:
+    """Solve (1 − P) x = right on some of the states, nothing negative on the right."""
+    if not outside.any():
         return np.empty(0)
-    inner = sparse.eye_array(rows.size) - P[rows][:, rows]
-    return np.asarray(splu(sparse.csc_array(inner)).solve(right))
+    rows = P[np.flatnonzero(outside)]
+    leaving = np.asarray(rows[:, np.flatnonzero(~outside)].sum(axis=1))
+    return Elimination.of(rows[:, np.flatnonzero(outside)], leaving).solve(right)
 
 
 def _on_partition(chain: MarkovChain, values: FloatArray) -> FloatArray:

@@ -4,18 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import bicgstab, spsolve
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import ConnectivityError, SamplingError
 from ethomarkov.markov.counts import count_transitions, largest_connected_set
+from ethomarkov.markov.stationary import stationary_law
 from ethomarkov.states.symbols import Symbols
-
-DENSE_BELOW = 50
-RESIDUAL = 1e-9
-SOUGHT_RESIDUAL = 1e-12
-MOST_ITERATIONS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,44 +108,3 @@ class MarkovChain:
             n_states=self.n_states,
             lag=self.lag,
         )
-
-
-def stationary_law(transition: sparse.csr_array, visits: FloatArray | None = None) -> FloatArray:
-    """Find the law that a connected chain leaves unchanged.
-
-    Parameters
-    ----------
-    transition
-        P, one row per state.
-    visits
-        How often each state was seen, which is close to the law; equally often when None.
-
-    Notes
-    -----
-    The difference from the visits is found by conjugate gradients (BiCGSTAB) and checked; where the check fails, as for
-    chains that mostly cycle, the linear system is solved as a whole.
-    """
-    n = transition.shape[0]
-    if n < DENSE_BELOW:
-        return _solve_stationary(transition)
-    start = np.full(n, 1.0 / n) if visits is None else visits / visits.sum()
-    balance = (sparse.eye_array(n) - transition.T).tocsr()
-    off = -(balance @ start)
-    step, _ = bicgstab(balance, off, rtol=0.0, atol=SOUGHT_RESIDUAL * start.max(), maxiter=MOST_ITERATIONS)
-    law: FloatArray = (start + step) / (start + step).sum()
-    if law.min() >= 0 and np.abs(balance @ law).max() <= RESIDUAL * law.max():
-        return law
-    return _solve_stationary(transition)
-
-
-def _solve_stationary(transition: sparse.csr_array) -> FloatArray:
-    """Solve π P = π with the last entry set to one, by elimination."""
-    n = transition.shape[0]
-    if n < DENSE_BELOW:
-        dense = np.eye(n) - transition.toarray().T
-        inner = np.linalg.solve(dense[:-1, :-1], -dense[:-1, -1])
-    else:
-        balance = (sparse.eye_array(n) - transition.T).tocsc()
-        inner = spsolve(balance[:-1, :-1], -balance[:-1, [-1]].toarray().ravel())
-    law = np.maximum(np.append(inner, 1.0), 0.0)
-    return np.asarray(law / law.sum())

@@ -9,12 +9,13 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigs, eigsh
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray
 from ethomarkov.exceptions import ConnectivityError
-from ethomarkov.markov.chain import DENSE_BELOW, MarkovChain
+from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.states.symbols import Symbols
 
 REAL_TOLERANCE = 1e-9
 ON_CIRCLE = 1e-12
 MIN_KRYLOV = 60
+DENSE_BELOW = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

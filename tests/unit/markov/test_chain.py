@@ -1,4 +1,4 @@
-"""The chain: estimation, stationary law, time reversal."""
+"""The chain: estimation, time reversal."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.exceptions import ConnectivityError, SamplingError
 from ethomarkov.markov import MarkovChain
-from ethomarkov.markov.chain import stationary_law
 from ethomarkov.states import Symbols
 
 
@@ -63,54 +62,6 @@ class TestEstimate:
     def test_no_state_is_visited_again(self):
         with pytest.raises(ConnectivityError, match="No two of 4 states reach each other"):
             MarkovChain.from_symbols(symbols_of([0, 1, 2, 3]), lag=0.25)
-
-
-class TestStationary:
-    @pytest.mark.parametrize(("a", "b"), [(0.1, 0.3), (0.5, 0.5), (1.0, 1.0), (1e-6, 3e-6)])
-    def test_two_states(self, a, b):
-        chain = chain_of([[1 - a, a], [b, 1 - b]])
-        np.testing.assert_allclose(chain.stationary, [b / (a + b), a / (a + b)], rtol=1e-9)
-
-    @pytest.mark.parametrize("n", [3, 49, 50, 300])
-    def test_left_unchanged_and_equal_to_a_long_power(self, n):
-        chain = random_chain(n)
-        pi = chain.stationary
-        assert pi.sum() == pytest.approx(1, abs=1e-12)
-        assert (pi > 0).all()
-        np.testing.assert_allclose(pi @ chain.transition, pi, atol=1e-13)
-        np.testing.assert_allclose(np.linalg.matrix_power(chain.transition.toarray(), 4096)[0], pi, rtol=1e-8)
-
-    @pytest.mark.parametrize("n", [12, 120])
-    def test_birth_and_death(self, n):
-        """Detailed balance gives π_k ∝ Π up / down in closed form."""
-        up, down = np.linspace(0.4, 0.2, n - 1), np.linspace(0.2, 0.38, n - 1)
-        matrix = np.diag(up, 1) + np.diag(down, -1)
-        matrix += np.diag(1 - matrix.sum(axis=1))
-        expected = np.concatenate([[1.0], np.cumprod(up / down)])
-        np.testing.assert_allclose(stationary_law(sparse.csr_array(matrix)), expected / expected.sum(), atol=1e-12)
-
-    @pytest.mark.parametrize("n", [6, 100])
-    def test_a_ring_that_goes_round_is_uniform(self, n):
-        """Doubly stochastic, with all eigenvalues on the unit circle: periodic chains have a stationary law too."""
-        np.testing.assert_allclose(stationary_law(sparse.csr_array(np.roll(np.eye(n), 1, axis=1))), 1 / n, atol=1e-12)
-
-    @pytest.mark.parametrize("n", [6, 60, 200])
-    def test_a_ring_of_unequal_stays(self, n):
-        """One way round: the same flux passes every state, so that π is inverse to the chance of leaving."""
-        leave = np.linspace(0.2, 0.9, n)
-        pi = chain_of(np.diag(1 - leave) + leave[:, None] * np.roll(np.eye(n), 1, axis=1)).stationary
-        np.testing.assert_allclose(pi, (1 / leave) / (1 / leave).sum(), rtol=1e-8)
-
-    @pytest.mark.parametrize("leak", [1e-3, 1e-6])
-    def test_two_blocks_that_hardly_talk(self, leak):
-        block = random_chain(60).transition.toarray()
-        matrix = np.kron(np.eye(2), block) * (1 - leak)
-        matrix[:60, 60] += leak
-        matrix[60:, 0] += leak / 3
-        matrix[60:] /= matrix[60:].sum(axis=1, keepdims=True)
-        pi = chain_of(matrix).stationary
-        share = matrix[60:, :60].sum(axis=1).mean() / (matrix[60:, :60].sum(axis=1).mean() + leak)
-        assert pi[:60].sum() == pytest.approx(share, rel=1e-6)
 
 
 class TestReversal:
