@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import random
 import struct
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from ethomarkov._core.interval import Interval
 from ethomarkov.io import task_log
+from ethomarkov.io.packing import pack
 from ethomarkov.io.task_log import TaskLog
 
 ANSWERS = [
@@ -92,18 +94,62 @@ def test_a_damaged_record_ends_the_log(tmp_path):
     assert recalled(tmp_path / "t") == {0: 1}
 
 
+def test_a_flipped_byte_costs_answers_but_never_changes_one(tmp_path):
+    answers = [(k, np.full(3, k)) for k in range(6)]
+    whole, draw = written(tmp_path / "t", answers).read_bytes(), random.Random(1)
+    for _ in range(300):
+        place = draw.randrange(len(whole))
+        (tmp_path / "t").write_bytes(
+            whole[:place] + bytes([whole[place] ^ 1 << draw.randrange(8)]) + whole[place + 1 :]
+        )
+        found = recalled(tmp_path / "t")
+        assert list(found) == list(range(len(found)))
+        assert len(found) == max(0, (place - 25) * 6 // (len(whole) - 25))  # those before the flip, after the key
+        for k, answer in found.items():
+            assert answer[0] == k
+            np.testing.assert_array_equal(answer[1], answers[k][1])
+
+
+def test_a_length_beyond_the_file_is_not_read(tmp_path):
+    written(tmp_path / "t", [1])
+    with (tmp_path / "t").open("ab") as file:
+        file.write(struct.pack("<Q16s", 2**62, b""))
+    assert recalled(tmp_path / "t") == {0: 1}
+
+
 class Trap:
     """What a hostile file would hold."""
 
     def __reduce__(self):
-        return os.system, ("true",)
+        return os.mkdir, ("sprung",)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pickle.dumps((0, 0, Trap())),
+        # pickle finds dotted names, so that a module of the package leads to any other
+        b"\x80\x04K\x00K\x00\x8c\x1bethomarkov.workflow.cluster\x8c\x10subprocess.Popen\x93\x8c\x04true\x85R\x87.",
+        pack("no record"),
+        pack((0, [], 1)),
+        pack((0, -1, "before the first")),
+        pack((True, 0, 1)),
+    ],
+)
+def test_nothing_but_records_is_read_even_with_a_checksum(tmp_path, monkeypatch, body):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "t", [1])
+    with (tmp_path / "t").open("ab") as file:
+        file.write(task_log._head(body) + body)
+    assert recalled(tmp_path / "t") == {0: 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
 
 
 @pytest.mark.parametrize("answer", [Trap(), struct.Struct("<I").unpack, np.testing.assert_equal])
-def test_nothing_but_results_is_built(tmp_path, answer):
+def test_an_answer_that_would_not_come_back_is_an_error_of_the_program(tmp_path, answer):
     log = TaskLog(tmp_path / "t", "k")
     log.recall(1)
-    with pytest.raises((pickle.UnpicklingError, TypeError, AttributeError)):
+    with pytest.raises(TypeError, match="cannot be packed"):
         log.note(0, answer)
     log.close()
 
