@@ -1,13 +1,17 @@
 """Commands by import path, so that ``--help`` needs no scientific package."""
 
+import contextlib
 import sys
+import warnings
+from collections.abc import Iterator
+from typing import TextIO
 
 from cyclopts import App, CycloptsError
 from rich.console import Console
 from rich.markup import escape
 
 from ethomarkov import __version__
-from ethomarkov.exceptions import EthomarkovError
+from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning
 
 COMMANDS = {
     "demo": "Simulate a few synthetic worms and run the whole study on them.",
@@ -48,7 +52,8 @@ def main() -> None:
     """Run the command line; mistakes of use and of input end with one message and exit code 2."""
     console = Console(stderr=True)
     try:
-        app(exit_on_error=False, print_error=True)
+        with _notes_on(console):
+            app(exit_on_error=False, print_error=True)
     except CycloptsError:
         sys.exit(2)
     except EthomarkovError as error:
@@ -57,3 +62,26 @@ def main() -> None:
     except KeyboardInterrupt:
         console.print("interrupted; files appear only when they are complete, so nothing is half-written")
         sys.exit(130)
+
+
+@contextlib.contextmanager
+def _notes_on(console: Console) -> Iterator[None]:
+    """Print warnings of the package as notes, without the lines of code that Python adds."""
+    plain = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, EthomarkovWarning):
+            console.print(f"[yellow]note:[/] {escape(str(message))}", soft_wrap=True, highlight=False)
+        else:
+            plain(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield

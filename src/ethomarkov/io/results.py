@@ -1,10 +1,14 @@
-"""Results as groups of a netCDF file: any frozen result in, the same result out, readable with plain xarray."""
+"""Results as groups of a netCDF file: any frozen result in, the same result out, readable with plain xarray.
 
+Behind the netCDF stands a digest of it, which is checked whenever something is read.
+"""
+
+import contextlib
 import dataclasses
 import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +18,7 @@ from scipy import sparse
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.io.seal import MAKE_AGAIN, check_seal, seal
 
 Result = TypeVar("Result")
 TYPE_KEY = "result_type"
@@ -57,7 +62,7 @@ def save_results(
                 _write_result(_new_group(file, name), result)
             file.flush()
             image = file.id.get_file_image()
-        temporary.write_bytes(image)
+        temporary.write_bytes(image + seal(image))
 
 
 def group_name(*parts: object) -> str:
@@ -75,7 +80,7 @@ def load_results(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
     kinds
         From the name of the group to its class.
     """
-    with h5py.File(path, "r") as file:
+    with _opened(path) as file:
         return {name: _build(file[name], kind) for name, kind in kinds.items() if name in file}
 
 
@@ -91,26 +96,36 @@ def load_result(path: Path, name: str, kind: type[Result]) -> Result:
     kind
         Its class.
     """
-    with h5py.File(path, "r") as file:
+    with _opened(path) as file:
         if name not in file:
-            raise InputFormatError(f"{path}: holds no {name!r}; found {', '.join(file) or 'nothing'}.")
-        try:
-            return typing.cast("Result", _build(file[name], kind))
-        except InputFormatError as error:
-            raise InputFormatError(f"{path}: {error}") from error
+            raise InputFormatError(f"holds no {name!r}; found {', '.join(file) or 'nothing'}.")
+        return typing.cast("Result", _build(file[name], kind))
 
 
 def load_attrs(path: Path) -> dict[str, Any]:
     """Read the attributes of a results file as a whole."""
-    with h5py.File(path, "r") as file:
+    with _opened(path) as file:
         return _attrs(file)
 
 
 def load_group_attrs(path: Path) -> dict[str, dict[str, Any]]:
     """Read the attributes of the outer groups of a results file, by name; those of the whole file have no name."""
-    with h5py.File(path, "r") as file:
+    with _opened(path) as file:
         groups = {name: group for name, group in file.items() if isinstance(group, h5py.Group)}
         return {name: _attrs(group) for name, group in {"": file, **groups}.items()}
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[h5py.File]:
+    """Open a results file that is as it was written; all that is wrong with it is an error that names it."""
+    check_seal(path)
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except InputFormatError as error:
+        raise InputFormatError(f"{path}: {error}") from error
+    except Exception as error:  # HDF5 and what is built from it raise almost anything on another layout
+        raise InputFormatError(f"{path}: is not of this version ({error!r}). {MAKE_AGAIN}") from error
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from pydantic import BaseModel
 from ethomarkov import __version__
 from ethomarkov._core.parallel import noted_in
 from ethomarkov._core.types import Progress
-from ethomarkov.exceptions import EthomarkovError, OutputError
+from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning, InputFormatError, OutputError
 from ethomarkov.io.digest import canonical, digest
 from ethomarkov.io.results import load_group_attrs, load_results, save_results
 from ethomarkov.io.task_log import TaskLog
@@ -197,6 +198,7 @@ class Shelf:
         self.whole = directory / file
         self.parts = directory / STAGES_DIRECTORY
         self._stages = stages
+        self._keys: dict[Path, dict[str, str]] = {}
         self._former: dict[str, Any] | None = None
         self._made: list[Path] = []
 
@@ -222,22 +224,19 @@ class Shelf:
 
     def keys(self) -> dict[str, str]:
         """List the stages that are kept, with their keys."""
-        found = _keys_in(self.whole)
+        found = dict(self._keys_in(self.whole))
         for part in sorted(self.parts.glob("*.nc")):
-            found |= _keys_in(part)
+            found |= self._keys_in(part)
         return found
 
     def find(self, stage: Stage, key: str) -> dict[str, Any] | None:
-        """Read the results of a stage, if they are kept under this key."""
-        part = self._part(stage.name)
-        with contextlib.suppress(Exception):  # a damaged file makes HDF5 raise almost anything: compute it again
-            if _keys_in(part).get(stage.name) == key:
-                return _results_of(stage, load_results(part, _kinds(stage)))
-            if _keys_in(self.whole).get(stage.name) == key:
-                if self._former is None:  # opening costs more than reading, so all stages are read at once
-                    kinds = {where: kind for one in self._stages for where, kind in _kinds(one).items()}
-                    self._former = load_results(self.whole, kinds)
-                return _results_of(stage, self._former)
+        """Read the results of a stage, if they are kept under this key and undamaged."""
+        for file in (self._part(stage.name), self.whole):
+            if self._keys_in(file).get(stage.name) == key:
+                try:
+                    return _results_of(stage, self._load(file, stage))
+                except InputFormatError:
+                    note_damage(file)
         return None
 
     def keep(self, stage: Stage, results: Mapping[str, Any], record: StageRecord) -> None:
@@ -245,13 +244,14 @@ class Shelf:
         named = {f"{stage.name}/{name}": value for name, value in results.items() if value is not None}
         attrs = {f"record_{name}": value for name, value in asdict(record).items()}
         save_results(self._part(stage.name), named, {}, {stage.name: {KEY: record.key} | attrs})
+        self._keys.pop(self._part(stage.name), None)
         self._log(stage.name).unlink(missing_ok=True)
 
     def records(self, kept: Mapping[str, str]) -> dict[str, StageRecord]:
         """Read how the stages with these keys were computed, as far as their files still lie there."""
         found = {}
         for name, key in kept.items():
-            with contextlib.suppress(OSError, ValueError, KeyError):
+            with contextlib.suppress(InputFormatError, KeyError):
                 attrs = load_group_attrs(self._part(name))[name]
                 values = {item: attrs[f"record_{item}"] for item in StageRecord.__dataclass_fields__}
                 if values["key"] == key:
@@ -284,6 +284,20 @@ class Shelf:
                         place.rmdir()
             raise
 
+    def _keys_in(self, file: Path) -> dict[str, str]:
+        """List the stages in a file with their keys, looking once; none where there is no file, or a damaged one."""
+        if file not in self._keys:
+            self._keys[file] = _read_keys(file)
+        return self._keys[file]
+
+    def _load(self, file: Path, stage: Stage) -> Mapping[str, Any]:
+        if file != self.whole:
+            return load_results(file, _kinds(stage))
+        if self._former is None:  # opening costs more than reading, so all stages are read at once
+            kinds = {where: kind for one in self._stages for where, kind in _kinds(one).items()}
+            self._former = load_results(file, kinds)
+        return self._former
+
     def _part(self, name: str) -> Path:
         return self.parts / f"{name}.nc"
 
@@ -291,12 +305,21 @@ class Shelf:
         return self.parts / f"{name}.tasks"
 
 
-def _keys_in(file: Path) -> dict[str, str]:
-    """List the stages in a file with their keys; none where there is no file, or one of another layout."""
+def _read_keys(file: Path) -> dict[str, str]:
+    if not file.exists():
+        return {}
     try:
         return {name: attrs[KEY] for name, attrs in load_group_attrs(file).items() if KEY in attrs}
-    except (OSError, ValueError, KeyError):
+    except InputFormatError:
+        note_damage(file)
         return {}
+
+
+def note_damage(file: Path) -> None:
+    """Tell the user that a file of an earlier run is of no use, and that nothing wrong comes of it."""
+    warnings.warn(
+        f"{file}: is damaged or of an older version; what it held is computed again.", EthomarkovWarning, stacklevel=2
+    )
 
 
 def _kinds(stage: Stage) -> dict[str, type]:

@@ -1,5 +1,6 @@
 """Reproduce the paper: from its data, from what part of them is at hand, or on synthetic worms."""
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ import numpy as np
 from ethomarkov import __version__
 from ethomarkov._core.interval import Interval
 from ethomarkov._core.types import Progress
-from ethomarkov.exceptions import EthomarkovError
+from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.results import load_group_attrs, save_results
 from ethomarkov.posture import phase_velocity
 from ethomarkov.recording import Recording
@@ -201,8 +202,10 @@ def _save(engine: Engine, stages: Sequence[Stage], settings: ReproduceSettings, 
     keys = {stage.name: {KEY: engine.keys[stage.name]} for stage in stages}
     attrs = {"settings": settings.model_dump_json(), "version": __version__}
     target = directory / REPRODUCTION_FILE
-    if not target.exists() or load_group_attrs(target) != {"": attrs} | keys:
-        save_results(target, named, attrs, keys)
+    with contextlib.suppress(InputFormatError):  # not there, or damaged
+        if load_group_attrs(target) == {"": attrs} | keys:
+            return
+    save_results(target, named, attrs, keys)
 
 
 def _expected_seconds(recording: Recording, settings: ReproduceSettings, threads: int) -> dict[str, float]:

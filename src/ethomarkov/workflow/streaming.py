@@ -36,7 +36,7 @@ from ethomarkov.recording.recording import RATE_TOLERANCE
 from ethomarkov.recording.schema import INDIVIDUAL, KIND_WORDS, Kind
 from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
 from ethomarkov.workflow.config import SETTINGS_FILE, CompleteSettings, Settings, write_settings
-from ethomarkov.workflow.engine import Engine, Shelf, Stopwatch
+from ethomarkov.workflow.engine import Engine, Shelf, Stopwatch, note_damage
 from ethomarkov.workflow.provenance import write_provenance
 from ethomarkov.workflow.stages import N_MODES, STAGES, keep_ledger, measured_paths, project_postures
 from ethomarkov.workflow.states import check_renames, state_names
@@ -635,7 +635,8 @@ def _is_of_key(file: Path, key: str) -> bool:
         return False
     try:
         return load_attrs(file).get("key") == key
-    except (OSError, ValueError):  # damaged: to be made again
+    except InputFormatError:
+        note_damage(file)
         return False
 
 

@@ -17,7 +17,7 @@ from ethomarkov.coarse import Cut
 from ethomarkov.coarse.naming import StateTraits
 from ethomarkov.coarse.tree import StateTree
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.results import load_attrs, load_group_attrs, load_results, save_results
+from ethomarkov.io.results import load_group_attrs, load_results, save_results
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.markov import MarkovChain, Spectrum
 from ethomarkov.markov.lag_scan import LagScan
@@ -141,37 +141,36 @@ class Study:
         """Read a study back, from its directory or its file."""
         file = Path(directory)
         file = file / STUDY_FILE if file.is_dir() else file
-        attrs = study_attrs(file)
+        attrs = _study_attrs(file)
         kinds = {f"{stage.name}/{name}": kind for stage in STAGES for name, kind in stage.gives.items()}
-        try:
-            parts = load_results(file, kinds)
-            settings = CompleteSettings.model_validate_json(attrs["settings"])
-            keys = {name: found[KEY] for name, found in load_group_attrs(file).items() if KEY in found}
-        except Exception as error:  # a damaged file makes HDF5 and its readers raise almost anything
-            raise InputFormatError(f"{file}: a part of it is damaged ({error}). Run it again.") from error
+        parts = load_results(file, kinds)
+        keys = {name: found[KEY] for name, found in attrs.items() if KEY in found}
         results: dict[str, Any] = {where.partition("/")[2]: parts.get(where) for where in kinds}
         missing = [name for name, result in results.items() if result is None and name not in OPTIONAL]
         if missing:
             raise InputFormatError(f"{file}: lacks {', '.join(missing)}. Run it again.")
-        return cls(settings=settings, keys=keys, **results)
+        return cls(settings=_stored_settings(file, attrs[""]), keys=keys, **results)
 
 
-def study_attrs(file: Path) -> dict[str, str]:
-    """Read settings and provenance of a study file, checking that it is one."""
+def _study_attrs(file: Path) -> dict[str, dict[str, Any]]:
+    """Read what a study file says about itself and its stages, checking that it is one."""
     if not file.exists():
         raise InputFormatError(f"{file}: no study there. Make one with `ethomarkov run FILES --out DIRECTORY`.")
-    try:
-        attrs = load_attrs(file)
-    except (OSError, ValueError) as error:
+    attrs = load_group_attrs(file)
+    schema = attrs[""].get("schema")
+    if schema != STUDY_SCHEMA:
         raise InputFormatError(
-            f"{file}: cannot be opened as a study ({error}). It is not netCDF, or it is truncated; run it again."
-        ) from error
-    if attrs.get("schema") != STUDY_SCHEMA:
-        raise InputFormatError(
-            f"{file}: is not a study of this version (schema {attrs.get('schema')!r}, {STUDY_SCHEMA!r} is needed). "
+            f"{file}: is not a study of this version (schema {schema!r}, {STUDY_SCHEMA!r} is needed). "
             "Name the directory that `ethomarkov run` wrote, or run it again."
         )
     return attrs
+
+
+def _stored_settings(file: Path, attrs: Mapping[str, Any]) -> CompleteSettings:
+    try:
+        return CompleteSettings.model_validate_json(attrs["settings"])
+    except (KeyError, ValueError) as error:
+        raise InputFormatError(f"{file}: its settings are not those of this version. Run it again.") from error
 
 
 def run_study(
@@ -259,7 +258,7 @@ def is_written(study: Study, directory: Path) -> bool:
     """Tell whether the directory holds this very study already."""
     try:
         attrs = load_group_attrs(directory / STUDY_FILE)
-    except (OSError, ValueError):
+    except InputFormatError:
         return False
     keys = {name: found[KEY] for name, found in attrs.items() if KEY in found}
     return keys == study.keys and attrs[""].get("settings") == study.settings.model_dump_json()

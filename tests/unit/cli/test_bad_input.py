@@ -4,8 +4,10 @@ import errno
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from ethomarkov.io.seal import SEAL, seal
 from ethomarkov.posture import PostureBasis
 
 QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
@@ -547,10 +550,49 @@ def test_summary_of_a_study_with_a_damaged_part(cli, tmp_path, study):
 
 
 def test_summary_of_a_study_that_lacks_a_part(cli, tmp_path, study):
-    put(tmp_path / "study.nc", (study.directory / "study.nc").read_bytes())
+    put(tmp_path / "study.nc", (study.directory / "study.nc").read_bytes()[: -SEAL.size])
     with h5py.File(tmp_path / "study.nc", "a") as file:
         del file["chain"]
+    content = (tmp_path / "study.nc").read_bytes()
+    put(tmp_path / "study.nc", content + seal(content))
     assert_one_paragraph(*cli("summary", tmp_path), (str(tmp_path / "study.nc"), "chain"))
+
+
+ON_STUDIES = ("summary", "report", "figures", "states", "explore", "map", "validate", "forage", "simulate", "path")
+ON_STUDIES += ("timescales", "movie")
+
+
+@pytest.mark.parametrize("command", ON_STUDIES)
+def test_a_flipped_bit_of_a_study_is_refused(cli, tmp_path, study, command):
+    content = bytearray((study.directory / "study.nc").read_bytes())
+    content[len(content) // 2] ^= 4
+    file = put(tmp_path / "study.nc", bytes(content))
+    assert_one_paragraph(*cli(command, tmp_path), (str(file), "is damaged", "`ethomarkov run`"))
+    assert [path.name for path in tmp_path.iterdir()] == ["study.nc"]
+
+
+def test_a_flipped_bit_of_the_model_is_refused(cli, tmp_path, study, files):
+    content = bytearray((study.directory / "study.nc").read_bytes())
+    content[len(content) // 2] ^= 4
+    file = put(tmp_path / "study.nc", bytes(content))
+    said = cli("apply", tmp_path, files["nc"], "--out", tmp_path / "out")
+    assert_one_paragraph(*said, (str(file), "is damaged"))
+    assert [path.name for path in tmp_path.iterdir()] == ["study.nc"]
+
+
+def test_a_run_mends_a_damaged_study_and_says_so(cli, tmp_path, study, files, basis_file, no_pictures):
+    shutil.copytree(study.directory, tmp_path / "study")
+    whole = (tmp_path / "study" / "study.nc").read_bytes()
+    put(tmp_path / "study" / "study.nc", whole[: len(whole) // 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code, _, err = cli("run", files["nc"], "--basis", basis_file, "--out", tmp_path / "study", *QUICK)
+    assert code == 0
+    note = (
+        f"note: {tmp_path / 'study' / 'study.nc'}: is damaged or of an older version; what it held is computed again."
+    )
+    assert err.splitlines() == [note]
+    assert (tmp_path / "study" / "study.nc").read_bytes() == whole
 
 
 def test_summary_of_a_recording(cli, tmp_path):

@@ -1,13 +1,17 @@
-"""Results files follow the rules of netCDF, and files written through xarray before are still read."""
+"""Results files follow the rules of netCDF, and any that was changed is refused."""
 
+import random
 from dataclasses import dataclass
 
 import h5py
 import numpy as np
+import pytest
 import xarray as xr
 
 from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.results import load_attrs, load_result, save_results
+from ethomarkov.io.seal import seal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,16 +77,35 @@ def test_xarray_reads_dimensions_units_and_values(tmp_path):
         assert data["names"].values.tolist() == ["α", "b", ""]
 
 
-def test_files_that_were_written_through_xarray_are_read(tmp_path):
-    one = mixed()
-    arrays = {"level": ("level",), "table": ("event", "column"), "waves": ("event",), "flags": ("event",)}
-    data = xr.Dataset({name: (dims, getattr(one, name)) for name, dims in arrays.items()})
-    data["owner"] = ("event", one.owner)
-    data["names"] = ("names", np.array(one.names))
-    data["nothing"] = ("nothing", np.array([], dtype=object))
-    data.attrs = {"result_type": "Mixed", "label": "", "is_good": 1}
-    nodes = {"/": xr.Dataset(attrs={"lag": 0.75}), "/one": data}
-    packing = {"/one": {"table": {"zlib": True, "complevel": 3}}}
-    xr.DataTree.from_dict(nodes).to_netcdf(tmp_path / "old.nc", engine="h5netcdf", encoding=packing)
-    assert_same(load_result(tmp_path / "old.nc", "one", Mixed), one)
-    assert load_attrs(tmp_path / "old.nc") == {"lag": 0.75}
+def test_a_file_without_a_digest_is_refused(tmp_path):
+    """As versions before it wrote them, or as another program leaves one that it changed."""
+    xr.Dataset(attrs={"lag": 0.75}).to_netcdf(tmp_path / "old.nc", engine="h5netcdf")
+    save_results(tmp_path / "r.nc", {"one": mixed()}, {})
+    with h5py.File(tmp_path / "r.nc", "r+") as file:
+        file["one/level"][0] = 7.0
+    for name in ("old.nc", "r.nc"):
+        with pytest.raises(InputFormatError, match=f"{name}: .* digest .* Make it again"):
+            load_attrs(tmp_path / name)
+
+
+def test_a_whole_file_of_another_layout_is_refused(tmp_path):
+    """What HDF5 and its readers raise is not for users."""
+    with h5py.File(tmp_path / "plain.h5", "w") as file:
+        file.create_group("one").attrs["result_type"] = "Mixed"
+    content = (tmp_path / "plain.h5").read_bytes()
+    (tmp_path / "r.nc").write_bytes(content + seal(content))
+    (tmp_path / "text.nc").write_bytes(b"no HDF5" + seal(b"no HDF5"))
+    for name in ("r.nc", "text.nc"):
+        with pytest.raises(InputFormatError, match=f"{name}: is not of this version .* Make it again"):
+            load_result(tmp_path / name, "one", Mixed)
+
+
+def test_every_flipped_byte_of_results_is_seen(tmp_path):
+    save_results(tmp_path / "r.nc", {"one": mixed()}, {"lag": 0.75})
+    whole, draw = (tmp_path / "r.nc").read_bytes(), random.Random(2)
+    for place in draw.sample(range(len(whole)), 200):
+        (tmp_path / "r.nc").write_bytes(
+            whole[:place] + bytes([whole[place] ^ 1 << draw.randrange(8)]) + whole[place + 1 :]
+        )
+        with pytest.raises(InputFormatError, match="Make it again"):
+            load_result(tmp_path / "r.nc", "one", Mixed)

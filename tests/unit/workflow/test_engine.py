@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from ethomarkov.exceptions import EthomarkovError, OutputError
+from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning, InputFormatError, OutputError
 from ethomarkov.workflow import Settings, Study, run_study
 from ethomarkov.workflow.engine import STAGES_DIRECTORY
 from ethomarkov.workflow.provenance import PROVENANCE_FILE
@@ -214,8 +214,72 @@ def test_two_runs_do_not_share_a_directory(start, again):
 def test_a_damaged_study_is_computed_anew(start, finished, again):
     data = (again / STUDY_FILE).read_bytes()
     (again / STUDY_FILE).write_bytes(data[: len(data) // 2])
-    assert start(again)[1] == ALL
+    with pytest.warns(EthomarkovWarning, match=r"study\.nc: is damaged .* computed again"):
+        assert start(again)[1] == ALL
     assert fingerprint(again) == fingerprint(finished)
+
+
+def flip(file: Path, place: int) -> None:
+    """Change one bit of a file where it lies."""
+    with file.open("r+b") as stream:
+        stream.seek(place)
+        value = stream.read(1)[0]
+        stream.seek(place)
+        stream.write(bytes([value ^ 1 << place % 8]))
+
+
+def test_every_flipped_byte_of_a_study_is_seen(again, finished):
+    file, draw = again / STUDY_FILE, random.Random(4)
+    for place in draw.sample(range(file.stat().st_size), 200):
+        flip(file, place)
+        with pytest.raises(InputFormatError, match=r"study\.nc: is .* Make it again"):
+            Study.load(again)
+        flip(file, place)
+    assert fingerprint(again) == fingerprint(finished)
+
+
+def test_a_flipped_byte_of_a_study_is_computed_anew(start, again, finished):
+    flip(again / STUDY_FILE, (again / STUDY_FILE).stat().st_size // 3)
+    with pytest.warns(EthomarkovWarning, match=r"study\.nc: is damaged .* computed again"):
+        assert start(again)[1] == ALL
+    assert fingerprint(again) == fingerprint(finished)
+
+
+@pytest.fixture(scope="module")
+def unfinished(start, tmp_path_factory) -> Path:
+    """A study whose stages are complete, interrupted before it was written."""
+    directory = tmp_path_factory.mktemp("unfinished")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Study, "save", stop)
+        with pytest.raises(KeyboardInterrupt):
+            start(directory)
+    return directory
+
+
+@pytest.mark.parametrize("stage", ALL)
+def test_a_flipped_byte_of_a_stage_costs_that_stage(start, unfinished, finished, tmp_path, stage):
+    shutil.copytree(unfinished, tmp_path / "study")
+    file = tmp_path / "study" / STAGES_DIRECTORY / f"{stage}.nc"
+    flip(file, random.Random(stage).randrange(file.stat().st_size))
+    with pytest.warns(EthomarkovWarning, match=rf"{stage}\.nc: is damaged .* computed again") as told:
+        start(tmp_path / "study")
+    assert len(told) == 1
+    assert fingerprint(tmp_path / "study") == fingerprint(finished)
+    stages = json.loads((tmp_path / "study" / PROVENANCE_FILE).read_text())["stages"]
+    assert [one["stage"] for one in stages if not one["kept"]] == [stage]
+
+
+def test_a_plan_does_not_count_on_a_damaged_stage(unfinished, tmp_path, worms):
+    shutil.copytree(unfinished, tmp_path / "study")
+    flip(tmp_path / "study" / STAGES_DIRECTORY / "chain.nc", 5000)
+    with pytest.warns(EthomarkovWarning, match=r"chain\.nc") as told:
+        planned = plan_study(worms.recording, QUICK, basis=worms.basis, directory=tmp_path / "study")
+    assert len(told) == 1
+    assert [one.stage for one in planned if one.action == "compute"] == ["chain"]
 
 
 def test_an_error_keeps_what_took_long(start, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ethomarkov._core.parallel import sent_to
-from ethomarkov.exceptions import InputFormatError, OutputError, SamplingError
+from ethomarkov.exceptions import EthomarkovWarning, InputFormatError, OutputError, SamplingError
 from ethomarkov.io import read, write_recording
 from ethomarkov.io.digest import digest
 from ethomarkov.io.results import load_result
@@ -329,7 +329,8 @@ def test_only_what_a_change_concerns_is_done_again(worms, files, tmp_path):
     assert read_again(QUICK.model_copy(update={"n_states": 14})) == 2 * names
     assert read_again(QUICK, reading="other") == 3 * names
     (tmp_path / "labels" / files[1].name).write_bytes(b"damaged")
-    assert read_again(QUICK, reading="other") == [names[1], *names]
+    with pytest.warns(EthomarkovWarning, match=f"{files[1].name}: is damaged .* computed again"):
+        assert read_again(QUICK, reading="other") == [names[1], *names]
     files[0].touch()
     assert read_again(QUICK, reading="other") == [*names, names[0], *names]
 

@@ -139,6 +139,8 @@ def _written_map(study: Path, method: str | None) -> SequenceMap | None:
         return None
     try:
         found = load_result(file, "map", SequenceMap)
-    except (OSError, ValueError) as error:
-        raise InputFormatError(f"{file}: is no map ({error}). Draw it anew with `ethomarkov map`.") from error
+    except InputFormatError as error:
+        raise InputFormatError(
+            f"{file}: is no map of this version, or it is damaged. Draw it anew with `ethomarkov map`."
+        ) from error
     return found if method in (None, found.method) else None
