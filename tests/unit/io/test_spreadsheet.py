@@ -1,0 +1,30 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ethomarkov.io.spreadsheet import escape, escape_row, plain
+
+FORMULAS = ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "\rx", "\nx", " =1", "＝1", "-", "'=1", "''@a"]
+HARMLESS = ["", "worm 1", "-0.5", "+3", "1e-3", "-.5", "'quoted'", "'-5", "a=b", "O'Neill", "5'=3"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_formula_becomes_text_and_comes_back(text: str):
+    assert escape(text) == f"'{text}"
+    assert plain(escape(text)) == text
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_other_text_stays_as_it_is(text: str):
+    assert escape(text) == text
+    assert plain(text) == text
+
+
+@given(st.text(alphabet="'=+-@\t\r\n .5eaß"))
+def test_every_text_comes_back(text: str):
+    assert plain(escape(text)) == text
+    assert escape(text)[:1] not in ("=", "@", "\t", "\r")
+
+
+def test_numbers_in_a_row_stay_numbers():
+    assert escape_row(["=a", -1, -0.5, None]) == ["'=a", -1, -0.5, None]
