@@ -1,10 +1,10 @@
 """Tables on disk."""
 
-import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.io.spreadsheet import write_rows
 
 
 def write_table(file: Path, rows: Iterable[Mapping[str, object]]) -> None:
@@ -13,6 +13,5 @@ def write_table(file: Path, rows: Iterable[Mapping[str, object]]) -> None:
     if not table:
         return
     with atomic_path(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, list(table[0]))
-        writer.writeheader()
-        writer.writerows(table)
+        columns = list(table[0])
+        write_rows(handle, [columns, *([row.get(column) for column in columns] for row in table)])

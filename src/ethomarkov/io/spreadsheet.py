@@ -4,10 +4,12 @@ A name may come from a file of somebody else, so that ``=HYPERLINK(...)`` can be
 front makes it text to a spreadsheet; it is taken away again where this package reads the cell.
 """
 
+import csv
 import re
 from collections.abc import Iterable
+from typing import TextIO
 
-_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z"
+_NUMBER = r"[+-]?(inf|nan|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)\Z"
 _FORMULA = re.compile(rf"'*(?!{_NUMBER})([\t\r\n]|\s*[=+@＝＋－＠-])")
 """A formula, also one that apostrophes precede already, so that taking away what was added gives the text again."""
 
@@ -44,12 +46,16 @@ def plain(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
-def escape_row(cells: Iterable[object]) -> list[object]:
-    """Escape the cells of a row that are text.
+def write_rows(stream: TextIO, rows: Iterable[Iterable[object]]) -> None:
+    """Write rows as CSV, with text escaped.
 
     Parameters
     ----------
-    cells
-        Of any type; numbers stay as they are.
+    stream
+        Opened with ``newline=""``.
+    rows
+        Cells of any type; numbers stay as they are.
     """
-    return [escape(cell) if isinstance(cell, str) else cell for cell in cells]
+    csv.writer(stream).writerows(
+        [escape(cell) if isinstance(cell, str) else cell for cell in cells] for cells in rows
+    )

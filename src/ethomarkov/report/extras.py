@@ -7,6 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from ethomarkov.io.spreadsheet import plain
 from ethomarkov.report.paper_parts import belongs_to
 from ethomarkov.workflow.study import Study
 
@@ -56,7 +57,7 @@ def gather_extras(study: Study, directory: Path) -> Extras:
     rows: tuple[dict[str, str], ...] = ()
     if table.is_file() and belongs_to(study, directory / "validation" / "validation.nc"):
         with table.open(encoding="utf-8", newline="") as handle:
-            rows = tuple(csv.DictReader(handle))
+            rows = tuple({name: plain(cell) for name, cell in row.items()} for row in csv.DictReader(handle))
     return Extras(pictures=pictures, validation=rows)
 
 

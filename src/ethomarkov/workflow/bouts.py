@@ -22,6 +22,7 @@ from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.coarse.naming import check_names
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.io.spreadsheet import plain, write_rows
 from ethomarkov.states.symbols import Symbols
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ BORIS_COLUMNS = (
 """Columns of the aggregated events that BORIS (8 and 9) exports."""
 
 BORIS_NEEDED = ("Subject", "Behavior", "Behavior type", "Start (s)", "Stop (s)")
+BORIS_NAMES = ("Observation id", "Subject", "Behavior")
 BORIS_MISSING = "NA"
 
 CLOSED_END = 1e-6
@@ -145,9 +147,8 @@ def write_boris(bouts: Bouts, file: Path) -> Path:
     number of the frame in that recording, from 0.
     """
     with atomic_path(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, BORIS_COLUMNS, restval=BORIS_MISSING)
-        writer.writeheader()
-        writer.writerows(_boris_rows(bouts))
+        rows = ([row.get(column, BORIS_MISSING) for column in BORIS_COLUMNS] for row in _boris_rows(bouts))
+        write_rows(handle, [BORIS_COLUMNS, *rows])
     return file
 
 
@@ -251,7 +252,7 @@ def _read_table(file: Path) -> list[dict[str, str]]:
             f"{file}: lacks the columns {', '.join(absent)}. Export the aggregated events of BORIS as CSV "
             "(Observations > Export events > Aggregated events)."
         )
-    return rows
+    return [row | {column: plain(row.get(column, "")) for column in BORIS_NAMES} for row in rows]
 
 
 def _subjects(file: Path, events: Sequence[Mapping[str, str]]) -> tuple[str, ...]:

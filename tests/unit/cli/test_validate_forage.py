@@ -204,6 +204,11 @@ def test_a_table_without_rows_is_not_written(tmp_path):
     assert rows_of(tmp_path / "one.csv") == [{"name": 'a "b", c', "n": "1"}, {"name": "é", "n": ""}]
 
 
+def test_no_cell_of_a_table_is_a_formula(tmp_path):
+    write_table(tmp_path / "one.csv", iter([{"name": "=1+1", "n": -1}, {"name": "-", "n": -0.5}]))
+    assert rows_of(tmp_path / "one.csv") == [{"name": "'=1+1", "n": "-1"}, {"name": "'-", "n": "-0.5"}]
+
+
 # --- forage ----------------------------------------------------------------------------------------------------------
 
 

@@ -1,8 +1,10 @@
+import io
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ethomarkov.io.spreadsheet import escape, escape_row, plain
+from ethomarkov.io.spreadsheet import escape, plain, write_rows
 
 FORMULAS = ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "\rx", "\nx", " =1", "＝1", "-", "'=1", "''@a"]
 HARMLESS = ["", "worm 1", "-0.5", "+3", "1e-3", "-.5", "'quoted'", "'-5", "a=b", "O'Neill", "5'=3"]
@@ -26,5 +28,7 @@ def test_every_text_comes_back(text: str):
     assert escape(text)[:1] not in ("=", "@", "\t", "\r")
 
 
-def test_numbers_in_a_row_stay_numbers():
-    assert escape_row(["=a", -1, -0.5, None]) == ["'=a", -1, -0.5, None]
+def test_text_of_rows_is_escaped_and_numbers_are_not():
+    stream = io.StringIO(newline="")
+    write_rows(stream, [["=a", "b"], [-1, -0.5], [None, "-inf"]])
+    assert stream.getvalue().splitlines() == ["'=a,b", "-1,-0.5", ",-inf"]

@@ -124,6 +124,14 @@ def test_hostile_names_survive(tmp_path):
     same(read_boris(write_boris(bouts, tmp_path / "bouts.csv"), names=HOSTILE), bouts)
 
 
+def test_no_cell_of_boris_is_a_formula(tmp_path):
+    bouts = find_bouts(symbols_of([0, 1], individuals=("@worm",), n_states=2), ("=1+1", "-2+3"))
+    file = write_boris(bouts, tmp_path / "bouts.csv")
+    with file.open(encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    assert [(row["Subject"], row["Behavior"]) for row in rows] == [("'@worm", "'=1+1"), ("'@worm", "'-2+3")]
+
+
 @settings(max_examples=30)
 @given(
     st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip), min_size=1, unique=True)

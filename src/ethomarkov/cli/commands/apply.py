@@ -1,6 +1,5 @@
 """A study's model on new recordings."""
 
-import csv
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ from ethomarkov.cli.reading import read_recordings
 from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import atomic_path, check_writable
 from ethomarkov.io.results import save_results
+from ethomarkov.io.spreadsheet import write_rows
 from ethomarkov.workflow import Study
 from ethomarkov.workflow.apply import QUANTITIES, Application, apply_model
 
@@ -64,7 +64,7 @@ def _write(found: Application, directory: Path, study: str) -> None:
     attrs = {"schema": "ethomarkov-application/1", "study": study, "version": __version__}
     with atomic_path(directory / TABLE_FILE) as temporary:
         with temporary.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([_columns(found), *_rows(found)])
+            write_rows(file, [_columns(found), *_rows(found)])
         save_results(directory / APPLICATION_FILE, {"application": found}, attrs)
 
 

@@ -1,6 +1,5 @@
 """A study of more recordings than fit into memory."""
 
-import csv
 import functools
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ from ethomarkov.cli.study_output import print_outcome
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.io.spreadsheet import write_rows
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording
 from ethomarkov.report import render_report
@@ -80,7 +80,7 @@ def _write(found: StreamedStudy, figures: Figures, directory: Path) -> None:
     with atomic_path(directory / REPORT_FILE) as report, atomic_path(directory / TABLE_FILE) as table:
         report.write_text(page, encoding="utf-8")
         with table.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows(_rows(found.animals))
+            write_rows(file, _rows(found.animals))
 
 
 def _rows(animals: AnimalTable) -> list[list[object]]:
