@@ -56,6 +56,4 @@ def write_rows(stream: TextIO, rows: Iterable[Iterable[object]]) -> None:
     rows
         Cells of any type; numbers stay as they are.
     """
-    csv.writer(stream).writerows(
-        [escape(cell) if isinstance(cell, str) else cell for cell in cells] for cells in rows
-    )
+    csv.writer(stream).writerows([escape(cell) if isinstance(cell, str) else cell for cell in cells] for cells in rows)
