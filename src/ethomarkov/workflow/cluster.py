@@ -1,5 +1,6 @@
 """Tasks in other processes or on other computers, by Dask: the one module that knows it."""
 
+import asyncio
 import contextlib
 import difflib
 import itertools
@@ -12,6 +13,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +25,7 @@ from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning, InputForma
 from ethomarkov.workflow.cluster_settings import ClusterSettings
 
 PLACES = ("local", "slurm")
-ADDRESS = re.compile(r"tcp://([\w.-]+|\[[0-9a-fA-F:]+\]):\d+")
+ADDRESS = re.compile(r"(tcp|tls)://([\w.-]+|\[[0-9a-fA-F:]+\]):\d+")
 SLURM_JOBS = 8
 TASKS_PER_THREAD = 4
 FEWEST_LOSSES = 3
@@ -46,8 +48,8 @@ def cluster(where: str, settings: ClusterSettings | None = None, *, threads: int
     Parameters
     ----------
     where
-        "local" for processes of this computer, "slurm" for jobs, tcp://host:port for the workers of a Dask scheduler;
-        tasks run here when it is empty.
+        "local" for processes of this computer, "slurm" for jobs, tcp://host:port or tls://host:port for the workers of
+        a Dask scheduler; tasks run here when it is empty.
     settings
         What the cluster is asked for.
     threads
@@ -77,7 +79,9 @@ def check_place(where: str) -> None:
     if ADDRESS.fullmatch(f"tcp://{where}"):
         close = [f"tcp://{where}"]
     hint = f" Did you mean {close[0]}?" if close else ""
-    raise InputFormatError(f"The cluster is {where!r}; local, slurm or tcp://host:port is needed.{hint}")
+    raise InputFormatError(
+        f"The cluster is {where!r}; local, slurm, tcp://host:port or tls://host:port is needed.{hint}"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,10 +204,13 @@ def _dask_rules(settings: ClusterSettings) -> Iterator[None]:
     """Set what Dask reads from its configuration, and give it a place for its files that is removed afterwards."""
     _distributed()  # its import loads the defaults
     dask = require("dask", extra="cluster", purpose="clusters")
-    rules: dict[str, str | int] = {
+    rules: dict[str, str | int | list[str]] = {
         "distributed.scheduler.allowed-failures": max(FEWEST_LOSSES, settings.retries),
         # recordings travel with the function, once
         "distributed.admin.large-graph-warning-threshold": "1TB",
+        # no pages: they would tell every user of this computer what is computed
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
         **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in ONE_THREAD.items()},
     }
     with tempfile.TemporaryDirectory(prefix="ethomarkov-") as folder:
@@ -226,13 +233,18 @@ def _opened(where: str, settings: ClusterSettings, threads: int) -> Iterator[Cli
 
 @contextlib.contextmanager
 def _local(settings: ClusterSettings, threads: int) -> Iterator[Servers]:
-    """Start processes on this computer, which nobody reaches from outside."""
+    """Start processes on this computer, which nobody reaches from outside, and no other user from inside.
+
+    Keys are made for this run, and known to its processes alone: whoever could talk to them could have them run code.
+    """
     n_workers = settings.workers or threads
+    require("cryptography", extra="cluster", purpose="clusters")
     processes = _distributed().LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,
         processes=True,
         host=LOOPBACK,
+        security=_distributed().Security.temporary(),
         dashboard_address=None,
         scheduler_kwargs={"dashboard_address": f"{LOOPBACK}:0"},  # else port 8787, or a warning that it is taken
         memory_limit=settings.memory,
@@ -316,13 +328,12 @@ def _kept_up(start: Callable[[], None], seconds: float) -> Iterator[None]:
 @contextlib.contextmanager
 def _connect(address: str | Servers) -> Iterator[Client]:
     """Connect to a scheduler."""
+    if isinstance(address, str):
+        _check_scheduler(address)
     try:
         client = _distributed().Client(address, set_as_default=False, timeout=SECONDS_TO_ANSWER)
     except OSError as error:
-        raise EthomarkovError(
-            f"No Dask scheduler answers at {address} within {SECONDS_TO_ANSWER} s. Start one with `dask scheduler`, "
-            "and give the address that it prints."
-        ) from error
+        raise _nobody_answers(address) from error
     with client:
         if isinstance(address, str) and not client.nthreads():
             warnings.warn(
@@ -331,6 +342,60 @@ def _connect(address: str | Servers) -> Iterator[Client]:
                 stacklevel=2,
             )
         yield client
+
+
+def _check_scheduler(address: str) -> None:
+    """Ask who is at an address, because the client of Dask waits for ever for one that accepts and stays silent."""
+    if address.startswith("tls") and not _distributed().Security().tls_ca_file:
+        raise EthomarkovError(
+            f"{address}: certificates are needed, and Dask's configuration names none. Name them under "
+            "distributed.comm.tls, as docs/clusters.md shows."
+        )
+    try:
+        # in a thread, because notebooks have a loop of their own in this one
+        with _dask_says_nothing(), ThreadPoolExecutor(max_workers=1) as thread:
+            kind = thread.submit(asyncio.run, _ask_kind(address)).result()
+    except OSError as error:
+        raise _nobody_answers(address) from error
+    except Exception as error:  # rubbish may fail anywhere in what decodes it
+        raise EthomarkovError(
+            f"What answers at {address} does not speak as Dask does ({error}). Give the address that `dask scheduler` "
+            "prints."
+        ) from error
+    if kind != "Scheduler":
+        raise EthomarkovError(f"At {address} is a {kind} of Dask. Give the address that `dask scheduler` prints.")
+
+
+async def _ask_kind(address: str) -> str:
+    """Ask a server of Dask what it is; nothing that it says is unpickled."""
+    distributed = _distributed()
+    async with asyncio.timeout(SECONDS_TO_ANSWER):
+        how = distributed.Security().get_connection_args("client")
+        comm = await distributed.comm.connect(address, timeout=SECONDS_TO_ANSWER, deserialize=False, **how)
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return str((await comm.read())["type"])
+        finally:
+            comm.abort()
+
+
+@contextlib.contextmanager
+def _dask_says_nothing() -> Iterator[None]:
+    """Leave what is wrong with an answer to our own message; Dask would print a traceback as well."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _nobody_answers(address: str | Servers) -> EthomarkovError:
+    return EthomarkovError(
+        f"No Dask scheduler answers at {address} within {SECONDS_TO_ANSWER} s. Start one with `dask scheduler`, and "
+        "give the address that it prints."
+    )
 
 
 def _dumps(value: object) -> bytes:

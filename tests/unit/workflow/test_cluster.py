@@ -1,10 +1,15 @@
 """Tasks on a cluster: the same answers as here, whatever happens to workers."""
 
+import contextlib
+import http.client
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -35,7 +40,9 @@ from ethomarkov.workflow import cluster as module
 from ethomarkov.workflow.cluster import DaskWorkers, check_place, cluster, slurm_cluster
 from ethomarkov.workflow.cluster_settings import ClusterSettings
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
+pytest.importorskip("cryptography")
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("dask_jobqueue")
 pytest.importorskip("cloudpickle").register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
@@ -211,10 +218,64 @@ class TestTasks:
         assert listening == {"127.0.0.1"}
 
     def test_an_address_is_joined_and_left_as_it_was(self, workers):
-        with cluster(workers.client.scheduler.address):
+        with certificates(workers.client.security), cluster(workers.client.scheduler.address):
             pids = map_tasks(lambda _: os.getpid(), range(3))
         assert os.getpid() not in pids
         assert next(workers.run(abs, [-1])) == 1
+
+
+class TestKeys:
+    """Processes of this computer talk to those alone that know the keys of the run."""
+
+    def test_every_process_asks_for_them(self, workers):
+        for address in addresses(workers):
+            assert address.startswith("tls://")
+            with pytest.raises(EthomarkovError, match="No Dask scheduler answers"):
+                module._check_scheduler(address.replace("tls://", "tcp://"))
+
+    def test_others_do_not_open(self, workers):
+        scheduler = workers.client.scheduler.address
+        with certificates(distributed.Security.temporary()), pytest.raises(EthomarkovError, match="No Dask scheduler"):
+            module._check_scheduler(scheduler)
+
+    def test_none_are_told(self):
+        with pytest.raises(EthomarkovError, match=r"^tls://127\.0\.0\.1:1: certificates are needed"):
+            module._check_scheduler("tls://127.0.0.1:1")
+
+    def test_without_the_package_that_makes_them(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "cryptography", None)
+        told = r'cryptography is needed .*"ethomarkov\[cluster\]"'
+        with pytest.raises(MissingDependencyError, match=told), cluster("local"):
+            pass
+
+    def test_no_page_tells_what_is_computed(self, workers):
+        here = psutil.Process()
+        ports = {
+            one.laddr.port
+            for process in (here, *here.children(recursive=True))
+            for one in process.net_connections("inet")
+            if one.status == psutil.CONN_LISTEN
+        }
+        guarded = {int(address.rpartition(":")[2]) for address in addresses(workers)}
+        assert guarded < ports  # the others are of HTTP
+        for port in ports - guarded:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            connection.request("GET", "/info/main/workers.html")
+            assert connection.getresponse().status == 404
+            connection.close()
+
+
+def addresses(workers):
+    """Of the scheduler, its workers, and the processes that watch them."""
+    info = workers.client.scheduler_info()["workers"]
+    return [workers.client.scheduler.address, *info, *(one["nanny"] for one in info.values())]
+
+
+def certificates(security):
+    """Name keys in the configuration of Dask, as users do."""
+    names = {"ca-file": security.tls_ca_file}
+    names |= {"client.key": security.tls_client_key, "client.cert": security.tls_client_cert}
+    return dask.config.set({f"distributed.comm.tls.{name}": value for name, value in names.items()})
 
 
 class TestErrors:
@@ -280,7 +341,6 @@ class TestLostWorkers:
     @pytest.mark.slow
     def test_are_replaced_when_they_do_not_come_back(self):
         """A process that takes longer to start again than Dask waits for is not the end."""
-        dask = pytest.importorskip("dask")
         with dask.config.set({"distributed.deploy.lost-worker-timeout": "0.01s"}), cluster("local", threads=1):
             workers = parallel._workers.get()
             assert isinstance(workers, DaskWorkers)
@@ -292,6 +352,8 @@ class TestLostWorkers:
                 return task
 
             assert list(workers.run(die_once, range(3))) == [0, 1, 2]
+            (reborn,) = wait_until(lambda: workers.client.scheduler_info()["workers"])
+            assert reborn.startswith("tls://")
 
     @pytest.mark.slow
     def test_a_task_that_kills_its_worker_is_given_up(self, workers):
@@ -324,7 +386,7 @@ class TestPlaces:
             assert parallel._workers.get() is None
 
     @pytest.mark.parametrize(
-        "where", ["local", "slurm", "tcp://10.0.0.7:8786", "tcp://login-1.uni.edu:80", "tcp://[::1]:8786"]
+        "where", ["local", "slurm", "tcp://10.0.0.7:8786", "tcp://login-1.uni.edu:80", "tcp://[::1]:8786", "tls://a:1"]
     )
     def test_known(self, where):
         check_place(where)
@@ -343,13 +405,41 @@ class TestPlaces:
     def test_unknown(self, where, hint):
         with pytest.raises(InputFormatError) as caught, cluster(where):
             pass
-        assert str(caught.value) == f"The cluster is {where!r}; local, slurm or tcp://host:port is needed.{hint}"
+        assert (
+            str(caught.value)
+            == f"The cluster is {where!r}; local, slurm, tcp://host:port or tls://host:port is needed.{hint}"
+        )
 
     def test_nobody_answers(self, monkeypatch):
         monkeypatch.setattr(module, "SECONDS_TO_ANSWER", 0.5)
         silent = "tcp://127.0.0.1:1"
         with pytest.raises(EthomarkovError, match=f"No Dask scheduler answers at {silent} "), cluster(silent):
             pass
+
+    @pytest.mark.parametrize(
+        ("said", "told"),
+        [
+            (b"", "No Dask scheduler answers at"),
+            (b"\x10", "No Dask scheduler answers at"),
+            (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak as Dask does"),
+            (bytes(1000), "does not speak as Dask does"),
+            (struct.pack("<4Q", 24, 1, 8, 0) + b"\xc1" * 8, "does not speak as Dask does"),
+        ],
+        ids=["nothing", "one byte", "http", "zeros", "no msgpack"],
+    )
+    def test_something_else_answers(self, monkeypatch, capfd, said, told):
+        monkeypatch.setattr(module, "SECONDS_TO_ANSWER", 0.5)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+            threading.Thread(target=talk, args=(server, said), daemon=True).start()
+            with pytest.raises(EthomarkovError, match=told), cluster(address):
+                pass
+        assert capfd.readouterr() == ("", "")
+
+    def test_a_worker_is_no_scheduler(self, workers):
+        address = next(iter(workers.client.scheduler_info()["workers"]))
+        with certificates(workers.client.security), pytest.raises(EthomarkovError, match="is a Worker of Dask"):
+            module._check_scheduler(address)
 
     def test_nobody_works(self):
         scheduler = {"dashboard_address": "127.0.0.1:0"}
@@ -387,6 +477,15 @@ class TestPlaces:
         )
         knowing = [path.name for path in source.rglob("*.py") if named.search(path.read_text(encoding="utf-8"))]
         assert knowing == ["cluster.py"]
+
+
+def talk(server, said):
+    """Accept whoever comes, say something, and hold the line."""
+    held = []
+    with contextlib.suppress(OSError):
+        while True:
+            held.append(server.accept()[0])
+            held[-1].sendall(said)
 
 
 class TestSettings:
@@ -457,7 +556,6 @@ class TestSlurm:
     @pytest.mark.slow
     def test_jobs_that_end_are_submitted_again(self, slurm, monkeypatch):
         """A stand-in for sbatch runs the job here; the job is killed as it would be at the end of its time."""
-        dask = pytest.importorskip("dask")
         monkeypatch.setattr(module, "SECONDS_BETWEEN_SUBMISSIONS", 0.5)
         settings = ClusterSettings(workers=1, interface="lo", memory="1GB")
         with dask.config.set({"distributed.deploy.lost-worker-timeout": "0.5s"}), cluster("slurm", settings):
