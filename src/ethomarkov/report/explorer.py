@@ -1,9 +1,7 @@
 """The explorer: one page with linked views of a study, which needs nothing else."""
 
 import base64
-import hashlib
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 import matplotlib as mpl
@@ -24,6 +22,7 @@ from ethomarkov.locomotion import propel
 from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.spectrum import relaxation_time, reversible_modes
 from ethomarkov.posture import phase_velocity
+from ethomarkov.report.policy import content_policy, read_template
 from ethomarkov.states import Symbols
 from ethomarkov.states.projection import SequenceMap
 from ethomarkov.workflow.paths import measured_path
@@ -73,11 +72,9 @@ def render_explorer(study: Study, placed: SequenceMap) -> str:
     """
     _check_map(study, placed)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    # The browser reads line ends as \n before it compares the script with its hash.
-    script = _template("explorer.js").replace("\r\n", "\n")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.from_string(_template("explorer.html")).render(
-        script=Markup(script), digest=Markup(digest), data=pack_study(study, placed), version=__version__
+    script = read_template("explorer.js")
+    return environment.from_string(read_template("explorer.html")).render(
+        script=Markup(script), policy=content_policy([script]), data=pack_study(study, placed), version=__version__
     )
 
 
@@ -252,7 +249,3 @@ def _body(study: Study) -> Packed:
 
 def _scale(colours: mpl.colors.Colormap) -> list[str]:
     return [to_hex(colour) for colour in colours(np.linspace(0, 1, N_COLOURS))]
-
-
-def _template(name: str) -> str:
-    return resources.files("ethomarkov.report").joinpath(f"templates/{name}").read_text(encoding="utf-8")

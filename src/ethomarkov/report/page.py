@@ -3,7 +3,6 @@
 import base64
 import io
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +27,7 @@ from ethomarkov.markov.selection import choose_n_delays, choose_n_states
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.report.extras import Extras, embed_png
 from ethomarkov.report.path_movies import typical_stays
+from ethomarkov.report.policy import content_policy, read_template
 from ethomarkov.report.state_figures import tree_figure
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.workflow.states import state_names
@@ -35,6 +35,7 @@ from ethomarkov.workflow.study import MACRO, Study
 from ethomarkov.workflow.summary import Figures, summarize
 
 REPORT_FILE = "report.html"
+SCRIPTS = ("crawl", "clips")
 CORRELATED_SECONDS = 6.0
 CRAWL_SECONDS, CLIP_SECONDS = 60.0, 6.0
 CRAWL_POINTS = 26
@@ -62,6 +63,8 @@ def write_report(study: Study, directory: Path, figures: Figures | None = None) 
 def render_report(study: Study, figures: Figures | None = None, extras: Extras | None = None) -> str:
     """Make the page as text.
 
+    Nothing in it can reach the network: its own policy forbids every request, and every script but those it brings.
+
     Parameters
     ----------
     study
@@ -71,17 +74,23 @@ def render_report(study: Study, figures: Figures | None = None, extras: Extras |
     extras
         What other commands found.
     """
-    template = _environment().from_string(_template())
-    return template.render(
-        summary=figures or summarize(study),
-        settings=study.settings.model_dump(),
-        images={name: _embed(draw(study)) for name, draw in _drawings(study).items()},
-        ledger=study.ledger.totals(),
-        losses=[entry for entry in study.ledger.entries if entry.lost],
-        crawl=_crawl(study),
-        clips=_clips(study),
-        extras=extras or Extras(),
-        version=__version__,
+    scripts = {name: Markup(read_template(f"{name}.js")) for name in SCRIPTS}
+    return (
+        _environment()
+        .from_string(read_template("report.html"))
+        .render(
+            scripts=scripts,
+            policy=content_policy(scripts.values()),
+            summary=figures or summarize(study),
+            settings=study.settings.model_dump(),
+            images={name: _embed(draw(study)) for name, draw in _drawings(study).items()},
+            ledger=study.ledger.totals(),
+            losses=[entry for entry in study.ledger.entries if entry.lost],
+            crawl=_crawl(study),
+            clips=_clips(study),
+            extras=extras or Extras(),
+            version=__version__,
+        )
     )
 
 
@@ -231,7 +240,3 @@ def _format_interval(found: dict[str, float], unit: str = "") -> str:
     if not np.isfinite(interval.low):
         return f"{interval.estimate:.3g} {unit}"
     return f"{interval} {unit} over {interval.n} {interval.over}"
-
-
-def _template() -> str:
-    return resources.files("ethomarkov.report").joinpath("templates/report.html").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import hashlib
 import html
 import json
 import re
@@ -17,6 +18,7 @@ from ethomarkov.io.results import save_results
 from ethomarkov.recording import Recording, Track
 from ethomarkov.report import render_report, write_report
 from ethomarkov.report.extras import gather_extras
+from ethomarkov.report.policy import content_policy
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.states import state_names
@@ -71,6 +73,28 @@ def test_the_page_needs_nothing_else(page):
     assert not re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", outside)
     assert not re.search(r"@import|url\(\s*['\"]?http|fetch\(|XMLHttpRequest", outside)
     assert "link" not in links.tags
+
+
+def test_the_page_may_fetch_nothing_and_run_its_own_scripts_only(page):
+    text = page.read_text(encoding="utf-8")
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">', text)[1]
+    assert text.index("Content-Security-Policy") < text.index("<style>")
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert len(scripts) == 2
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    assert policy == str(content_policy(scripts))
+    assert all(f"'sha256-{digest}'" in policy for digest in digests)
+    assert policy.startswith("default-src 'none'; ")
+    assert "http" not in policy
+    assert not re.search(r"script-src[^;]*unsafe", policy)
+    # what stands in attributes would be no script of the policy's
+    assert not re.search(
+        r"""<[^>]*\s(on\w+|href)\s*=|javascript:""", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    )
+
+
+def test_a_page_without_scripts_may_run_none():
+    assert "script-src 'none';" in content_policy([])
 
 
 def test_every_picture_is_a_png_with_words_for_those_who_cannot_see_it(page):
@@ -201,7 +225,7 @@ def test_the_page_works_in_a_browser(page, tmp_path):
         timeout=300,
     )
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert [line for line in console if re.search("uncaught|error|refused", line, re.IGNORECASE)] == []
+    assert [line for line in console if re.search("uncaught|error|refused|policy", line, re.IGNORECASE)] == []
     assert re.search(r'<button id="play">(Pause|Play)</button>', done.stdout)
     assert done.stdout.count("<img src=") == 8
     assert '<canvas id="crawl"' in done.stdout
