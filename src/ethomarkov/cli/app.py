@@ -1,6 +1,7 @@
 """Commands by import path, so that ``--help`` needs no scientific package."""
 
 import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -50,6 +51,8 @@ for _name, _help in COMMANDS.items():
 
 def main() -> None:
     """Run the command line; mistakes of use and of input end with one message and exit code 2."""
+    # Python's own helper processes start in the user's directory; a pickle.py there, among the data, is not to run.
+    os.environ["PYTHONSAFEPATH"] = "1"
     console = Console(stderr=True)
     try:
         with _notes_on(console):

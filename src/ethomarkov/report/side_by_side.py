@@ -100,7 +100,7 @@ def second_process(*, wanted: bool = True) -> Iterator[SecondProcess | None]:
         yield None
         return
     worker = subprocess.Popen(
-        [sys.executable, "-c", _SERVE],
+        [sys.executable, "-P", "-c", _SERVE],  # a pickle.py among the user's data is not ours to import
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},

@@ -33,6 +33,8 @@ SECONDS_TO_ANSWER = 10
 SECONDS_BETWEEN_SUBMISSIONS = 60.0
 SECONDS_BETWEEN_STARTS = 2.0
 LOOPBACK = "127.0.0.1"
+ENVIRONMENT = ONE_THREAD | {"PYTHONSAFEPATH": "1"}
+"""Of a worker. A pickle.py in the directory where it starts, among the user's data, is not imported."""
 
 Outcome = tuple[Any, BaseException | None]
 Client: TypeAlias = Any
@@ -211,7 +213,7 @@ def _dask_rules(settings: ClusterSettings) -> Iterator[None]:
         # no pages: they would tell every user of this computer what is computed
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
-        **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in ONE_THREAD.items()},
+        **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in ENVIRONMENT.items()},
     }
     with tempfile.TemporaryDirectory(prefix="ethomarkov-") as folder:
         rules["temporary-directory"] = folder
@@ -281,7 +283,7 @@ def slurm_cluster(settings: ClusterSettings) -> Servers:
         account=settings.account or None,
         job_name="ethomarkov",
         job_extra_directives=list(settings.job_extra),
-        job_script_prologue=[*settings.prologue, *(f"export {name}={value}" for name, value in ONE_THREAD.items())],
+        job_script_prologue=[*settings.prologue, *(f"export {name}={value}" for name, value in ENVIRONMENT.items())],
         log_directory=settings.log_directory or None,
         interface=settings.interface or None,
         scheduler_options={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"} | settings.scheduler_options,

@@ -36,6 +36,7 @@ def call(*arguments: object) -> Outcome:
         warnings.filterwarnings("ignore", "Cyclopts application invoked without tokens")
         patch.setattr(sys, "argv", ["ethomarkov", *map(str, arguments)])
         patch.setenv("COLUMNS", os.environ.get("COLUMNS", "1000"))
+        patch.setenv("PYTHONSAFEPATH", "1")  # as `main` does; given back afterwards
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
                 main()

@@ -61,6 +61,26 @@ def test_help_needs_no_scientific_package():
     assert done.stdout.splitlines()[-1] == "LOADED []"
 
 
+def test_modules_beside_the_data_are_not_imported(tmp_path):
+    """joblib starts this helper process of Python when it is imported, in the directory of the user."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "multiprocessing.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    program = tmp_path / "bin" / "program.py"
+    program.write_text(
+        "import contextlib, sys\n"
+        "from ethomarkov.cli.app import main\n"
+        "sys.argv = ['ethomarkov', '--version']\n"
+        "with contextlib.suppress(SystemExit):\n"
+        "    main()\n"
+        "from multiprocessing import resource_tracker\n"
+        "resource_tracker.ensure_running()\n"
+        "resource_tracker._resource_tracker._stop()\n"  # waits for it
+    )
+    subprocess.run([sys.executable, str(program)], cwd=tmp_path / "data", check=True, timeout=300)
+    assert not (tmp_path / "data" / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

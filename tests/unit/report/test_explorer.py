@@ -3,20 +3,15 @@
 import base64
 import dataclasses
 import hashlib
-import http.client
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
-import threading
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from ethomarkov.cli.commands.explore import HOST, explore, page_server
+from ethomarkov.cli.commands.explore import explore
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.results import save_results
 from ethomarkov.locomotion import propel
@@ -259,54 +254,3 @@ def test_a_damaged_map_is_named(study, tmp_path):
 def test_a_file_and_a_server_exclude_each_other(tmp_path):
     with pytest.raises(InputFormatError, match="--serve writes no file"):
         explore(tmp_path, output=tmp_path / "page.html", serve=True)
-
-
-@pytest.fixture
-def server():
-    server = page_server("<p>ω</p>")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def ask(server, path: str, **headers) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection(HOST, server.server_port, timeout=10)
-    try:
-        connection.request("GET", path, headers=headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
-
-
-def test_the_server_shows_the_page_to_this_computer(server):
-    assert server.server_address[0] == "127.0.0.1"
-    assert ask(server, "/") == (200, "<p>ω</p>".encode())
-
-
-@pytest.mark.parametrize("path", ["/study.nc", "/../../etc/passwd", "/index.html", "/?x"])
-def test_the_server_shows_nothing_else(server, path):
-    assert ask(server, path)[0] == 404
-
-
-def test_the_server_answers_to_no_foreign_name(server):
-    assert ask(server, "/", Host="evil.example")[0] == 404
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_server_cleanly():
-    script = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # jobs in the background ignore it
-        "from ethomarkov.cli.commands.explore import serve_page; serve_page('<p>')"
-    )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        try:
-            assert process.stdout.readline().startswith(b"Exploring at http://127.0.0.1:")
-            process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=300)
-        finally:
-            process.kill()
-    assert (process.returncode, out, err) == (0, b"Ended.\n", b"")

@@ -98,3 +98,12 @@ def test_a_script_needs_no_main_guard(tmp_path):
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert done.stdout == "b\n"
     assert done.stderr == ""
+
+
+def test_modules_beside_the_data_are_not_imported(tmp_path, monkeypatch):
+    (tmp_path / "pickle.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    with second_process() as beside:
+        assert beside is not None
+        assert beside.begin(os.getcwd).answer() == str(tmp_path.resolve())
+    assert not (tmp_path / "ran").exists()

@@ -211,6 +211,9 @@ class TestTasks:
         assert set(threads) == {1}
         assert numba == "1"
 
+    def test_modules_beside_the_data_are_not_imported(self, workers):
+        assert list(workers.run(lambda _: sys.flags.safe_path, range(4))) == [True] * 4
+
     def test_nobody_else_is_reached_or_listened_to(self, workers):
         here = psutil.Process()
         sockets = [one for process in (here, *here.children(recursive=True)) for one in process.net_connections("inet")]
@@ -539,6 +542,7 @@ class TestSlurm:
         assert worker.startswith(sys.executable)
         for option in ("--nthreads 3", "--memory-limit 6.00GiB", "--interface lo"):
             assert option in worker
+        assert "export PYTHONSAFEPATH=1" in lines
         assert lines.index("module load python") < lines.index("export NUMBA_NUM_THREADS=1") < len(lines) - 1
 
     def test_what_is_empty_is_left_out(self):

@@ -1,7 +1,5 @@
 """A study in the browser."""
 
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,9 +7,10 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions
+from ethomarkov.cli.page_server import serve_page
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
-from ethomarkov.exceptions import InputFormatError, OutputError
+from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import load_result
 from ethomarkov.report.explorer import EXPLORER_FILE, render_explorer, write_explorer
@@ -21,7 +20,6 @@ from ethomarkov.workflow import Study
 from ethomarkov.workflow.study import STUDY_FILE
 
 DEFAULT = RunningOptions()
-HOST = "127.0.0.1"
 MAP_FILE = "map.nc"
 
 
@@ -73,62 +71,6 @@ def explore(
     else:
         size = target.stat().st_size / 1e6
         console.print(f"Open {target} in a browser ({size:.1f} MB).", markup=False, highlight=False, soft_wrap=True)
-
-
-def serve_page(page: str, port: int = 0) -> None:
-    """Show a page at a local address until Ctrl-C.
-
-    Parameters
-    ----------
-    page
-        As HTML.
-    port
-        Any free one by default.
-    """
-    try:
-        server = page_server(page, port)
-    except (OSError, OverflowError) as error:
-        raise OutputError(
-            f"--port {port}: the page cannot be served there ({error}). Leave --port out for a free one."
-        ) from error
-    with server:
-        try:
-            print(f"Exploring at http://{HOST}:{server.server_port}/ until Ctrl-C.", flush=True)
-            server.serve_forever()
-        except KeyboardInterrupt:
-            print("Ended.")
-
-
-def page_server(page: str, port: int = 0) -> ThreadingHTTPServer:
-    """Make a server of one page for this computer alone; every other address is not found.
-
-    Parameters
-    ----------
-    page
-        As HTML.
-    port
-        Any free one by default.
-    """
-    content = page.encode()
-
-    class OnePage(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            # Another site's name can be made to point here; only our own names are answered.
-            own = {f"{name}:{server.server_port}" for name in (HOST, "localhost")}
-            found = self.path == "/" and self.headers.get("Host") in own
-            body = content if found else b"not found"
-            self.send_response(HTTPStatus.OK if found else HTTPStatus.NOT_FOUND)
-            self.send_header("Content-Type", "text/html; charset=utf-8" if found else "text/plain")
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing about requests."""
-
-    server = ThreadingHTTPServer((HOST, port), OnePage)
-    return server
 
 
 def _written_map(study: Path, method: str | None) -> SequenceMap | None:
