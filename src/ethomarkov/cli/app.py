@@ -39,6 +39,10 @@ COMMANDS = {
     "bench": "Time the stages of a study on this machine, and say what larger studies would need.",
 }
 
+READING = frozenset({"run", "stream", "scan", "apply", "inspect", "convert"})
+"""Commands that begin by reading recordings."""
+HELP = frozenset({"--help", "-h"})
+
 app = App(
     name="ethomarkov",
     help="Predictive Markov models of animal behaviour across scales, from posture recordings.",
@@ -53,6 +57,10 @@ def main() -> None:
     """Run the command line; mistakes of use and of input end with one message and exit code 2."""
     # Python's own helper processes start in the user's directory; a pickle.py there, among the data, is not to run.
     os.environ["PYTHONSAFEPATH"] = "1"
+    if READING.intersection(sys.argv[1:2]) and not HELP.intersection(sys.argv):
+        from ethomarkov.io.confined import start_early
+
+        start_early()  # it gets ready while this process imports what the command needs
     console = Console(stderr=True)
     try:
         with _notes_on(console):

@@ -79,14 +79,40 @@ class _Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Outcome:
-    """What became of a call: its answer, or the name and text of its error; and the warnings on the way."""
+class Outcome:
+    """What became of a call.
+
+    Parameters
+    ----------
+    answer
+        What the function gave.
+    error, message, trace
+        Name, text and origin of the error that it raised instead; empty otherwise.
+    warned
+        Name and text of the warnings on the way.
+    """
 
     answer: Any = None
     error: str = ""
     message: str = ""
     trace: str = ""
     warned: tuple[tuple[str, str], ...] = ()
+
+    def unwrap(self) -> Any:  # noqa: ANN401
+        """Give the answer, with errors and warnings as if the function had been called here.
+
+        Warnings of other packages are left out: they tell of their code, not of the user's.
+        """
+        for kind, message in self.warned:
+            category = getattr(exceptions, kind, None)
+            if category is not None:
+                warnings.warn(message, category, stacklevel=3)
+        if not self.error:
+            return self.answer
+        family = getattr(exceptions, self.error, None)
+        error = family(self.message) if family is not None else RuntimeError(f"{self.error}: {self.message}")
+        error.add_note(f"In the other process:\n{self.trace}")
+        raise error
 
 
 class Child:
@@ -111,8 +137,8 @@ class Child:
         """Tell whether it can be called."""
         return self._process.poll() is None
 
-    def call(self, function: Callable[..., Any], *arguments: object, limits: Limits | None = None) -> Any:  # noqa: ANN401
-        """Call a function, with its errors and warnings as if it were called here.
+    def call(self, function: Callable[..., Any], *arguments: object, limits: Limits | None = None) -> Outcome:
+        """Call a function, and wait for what becomes of it.
 
         Parameters
         ----------
@@ -147,17 +173,24 @@ class Child:
             raise
         if body is None:
             raise ChildDiedError(self._why(stalled.is_set(), limits))
-        return _unwrap(unpack(body))
+        outcome: Outcome = unpack(body)
+        return outcome
 
-    def end(self, seconds: float = SECONDS_TO_END) -> None:
-        """End the process; it has some seconds to clear away what is half-written."""
+    def interrupt(self, seconds: float = SECONDS_TO_END) -> None:
+        """Stop what the process is doing; it has some seconds to clear away what is half-written."""
         if seconds:
             self._process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)
         self._process.kill()
-        self._process.communicate()
-        self._errors.close()
+        self._process.wait()
+
+    def end(self, seconds: float = SECONDS_TO_END) -> None:
+        """End the process and close what led to it; nothing may wait for an answer any more."""
+        if not self._errors.closed:
+            self.interrupt(seconds)
+            self._process.communicate()
+            self._errors.close()
 
     def _why(self, stalled: bool, limits: Limits | None) -> str:
         """Say why the process ended, as far as it can be known."""
@@ -229,19 +262,6 @@ def _activity(pid: int) -> tuple[str, ...]:
     return ()
 
 
-def _unwrap(outcome: _Outcome) -> Any:  # noqa: ANN401
-    for kind, message in outcome.warned:
-        category = getattr(exceptions, kind, None)
-        if category is not None:  # those of other packages tell of their code, not of the user's
-            warnings.warn(message, category, stacklevel=4)
-    if not outcome.error:
-        return outcome.answer
-    family = getattr(exceptions, outcome.error, None)
-    error = family(outcome.message) if family is not None else RuntimeError(f"{outcome.error}: {outcome.message}")
-    error.add_note(f"In the other process:\n{outcome.trace}")
-    raise error
-
-
 # --- in the other process --------------------------------------------------------------------------------------------
 
 
@@ -267,11 +287,11 @@ def _answer(call: _Call) -> bytes:
             os.chdir(call.directory)  # names of files are relative to it
             answer = _find(call.module, call.name)(*call.arguments)
             told = tuple((one.category.__name__, str(one.message)) for one in warned)
-            return pack(_Outcome(answer=answer, warned=told))
+            return pack(Outcome(answer=answer, warned=told))
         except Exception as error:  # it is raised where the answer is asked for
             failed = error
     trace = "".join(traceback.format_exception(failed))
-    return pack(_Outcome(error=type(failed).__name__, message=str(failed), trace=trace))
+    return pack(Outcome(error=type(failed).__name__, message=str(failed), trace=trace))
 
 
 def _find(module: str, name: str) -> Callable[..., Any]:

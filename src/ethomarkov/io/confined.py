@@ -37,7 +37,7 @@ class _Reader:
     def call(self, function: Callable[..., Any], *arguments: object, limits: Limits) -> Any:  # noqa: ANN401
         """Call a function there; one call at a time."""
         with self._lock:
-            return self.start().call(function, *arguments, limits=limits)
+            return self.start().call(function, *arguments, limits=limits).unwrap()
 
     def end(self) -> None:
         """End the process."""

@@ -1,7 +1,6 @@
 """The figures of the paper for any study: Fig. 1 to 5 and S1 to S10, as far as its results go."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -52,6 +51,8 @@ FIGURES: dict[str, Callable[[Study, Parts], PaperFigure]] = {
 }
 """Figures by their number in the paper."""
 FEWEST_SHARED = 4
+Words = tuple[bool, str, tuple[str, ...]]
+"""Of a figure drawn by another process: whether there is one, its caption, what it lacks."""
 """Figures from which on a second process saves more than the few seconds that it needs to start."""
 
 
@@ -79,7 +80,7 @@ def write_paper_figures(
     out: Path,
     wanted: Sequence[str] = (),
     progress: Progress | None = None,
-    begun: Mapping[str, Begun[PaperFigure]] | None = None,
+    begun: Mapping[str, Begun[Words]] | None = None,
 ) -> dict[str, PaperFigure]:
     """Draw figures of the paper into a directory, each as PDF and PNG, with a file of captions.
 
@@ -109,8 +110,8 @@ def write_paper_figures(
         for number in numbers:
             if number in drawn or (not is_late and number in begun and not begun[number].take_back()):
                 continue
-            theirs = begun[number].answer() if is_late else None
-            drawn[number] = theirs or _write_figure(study, parts, out, number)
+            words = begun[number].answer() if is_late else None
+            drawn[number] = _write_figure(study, parts, out, number) if words is None else _blank_figure(*words)
             if progress is not None:
                 progress("figures", len(drawn), len(numbers))
     drawn = {number: drawn[number] for number in numbers}
@@ -126,7 +127,7 @@ def is_worth_sharing(threads: int, wanted: Sequence[str] = ()) -> bool:
 
 def begin_figures(
     beside: SecondProcess, source: Path, out: Path, wanted: Sequence[str] = ()
-) -> dict[str, Begun[PaperFigure]]:
+) -> dict[str, Begun[Words]]:
     """Have a second process draw figures of the paper, the last one first.
 
     Parameters
@@ -138,17 +139,22 @@ def begin_figures(
     out, wanted
         As for `write_paper_figures`, which then takes its share of them.
     """
-    return {number: beside.begin(_draw_apart, source, out, number) for number in reversed(choose_figures(wanted))}
+    places = str(source), str(out)
+    return {number: beside.begin(_draw_apart, *places, number) for number in reversed(choose_figures(wanted))}
 
 
 def get_ready() -> None:
     """Do nothing: to be asked for it, a second process imports all that drawing needs."""
 
 
-def _draw_apart(source: Path, out: Path, number: str) -> PaperFigure:
+def _draw_apart(source: str, out: str, number: str) -> Words:
     """Draw a figure in the second process; only its words are sent back."""
-    found = _write_figure(*_open(source), out, number)
-    return found if found.figure is None else replace(found, figure=Figure())
+    found = _write_figure(*_open(Path(source)), Path(out), number)
+    return found.figure is not None, found.caption, found.left_out
+
+
+def _blank_figure(is_drawn: bool, caption: str, left_out: tuple[str, ...]) -> PaperFigure:
+    return PaperFigure(figure=Figure() if is_drawn else None, caption=caption, left_out=left_out)
 
 
 @lru_cache(maxsize=1)

@@ -19,16 +19,23 @@ ROOMY = Limits(memory=500 * MEGABYTE, seconds=20, idle_seconds=20)
 ENDLESS = 10**6
 
 
+class Caller(Child):
+    """A process whose calls give their answers at once."""
+
+    def call(self, *arguments, **options):
+        return super().call(*arguments, **options).unwrap()
+
+
 @pytest.fixture(scope="module")
 def process():
-    one = Child()
+    one = Caller()
     yield one
     one.end()
 
 
 @pytest.fixture
 def mortal():
-    one = Child()
+    one = Caller()
     yield one
     one.end(0.0)
 
@@ -131,7 +138,7 @@ def test_no_module_of_the_working_directory_is_imported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path])
     assert str(tmp_path) not in child_environment()["PYTHONPATH"].split(os.pathsep)
-    one = Child()
+    one = Caller()
     try:
         assert one.call(operator.add, 1, 1) == 2
     finally:

@@ -31,7 +31,7 @@ def warn(what):
 
 
 def write_slowly(path):
-    with atomic_path(path) as temporary:
+    with atomic_path(Path(path)) as temporary:
         temporary.touch()
         time.sleep(600)
 
@@ -66,7 +66,10 @@ def test_answers_errors_and_warnings_come_back(tasks_module):
 
 def test_tasks_that_wait_can_be_taken_back_and_running_ones_end_with_the_block(tasks_module, tmp_path):
     with second_process() as beside:
-        running, waiting = beside.begin(tasks_module.write_slowly, tmp_path / "page"), beside.begin(tasks_module.die)
+        running, waiting = (
+            beside.begin(tasks_module.write_slowly, str(tmp_path / "page")),
+            beside.begin(tasks_module.die),
+        )
         while not list(tmp_path.iterdir()):
             time.sleep(0.01)
         assert not running.take_back()
