@@ -3,9 +3,10 @@
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from ethomarkov._core.types import Progress
+if TYPE_CHECKING:  # numpy is not needed to send tasks
+    from ethomarkov._core.types import Progress
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -63,7 +64,7 @@ def map_tasks(
     tasks: Iterable[Task],
     *,
     threads: int = 1,
-    progress: Progress | None = None,
+    progress: "Progress | None" = None,
     what: str = "tasks",
 ) -> list[Answer]:
     """Apply a function to every task and return the answers in order.
