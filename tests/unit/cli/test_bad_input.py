@@ -582,17 +582,15 @@ def test_a_flipped_bit_of_the_model_is_refused(cli, tmp_path, study, files):
 
 def test_a_run_mends_a_damaged_study_and_says_so(cli, tmp_path, study, files, basis_file, no_pictures):
     shutil.copytree(study.directory, tmp_path / "study")
-    whole = (tmp_path / "study" / "study.nc").read_bytes()
-    put(tmp_path / "study" / "study.nc", whole[: len(whole) // 2])
+    file = tmp_path / "study" / "study.nc"
+    whole = file.read_bytes()
+    put(file, whole[: len(whole) // 2])
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         code, _, err = cli("run", files["nc"], "--basis", basis_file, "--out", tmp_path / "study", *QUICK)
     assert code == 0
-    note = (
-        f"note: {tmp_path / 'study' / 'study.nc'}: is damaged or of an older version; what it held is computed again."
-    )
-    assert err.splitlines() == [note]
-    assert (tmp_path / "study" / "study.nc").read_bytes() == whole
+    assert err == f"note: {file}: is damaged or of an older version; what it held is computed again.\n"
+    assert file.read_bytes() == whole
 
 
 def test_summary_of_a_recording(cli, tmp_path):
