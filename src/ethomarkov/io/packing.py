@@ -23,7 +23,8 @@ HEAD = struct.Struct("<8sQ")
 MAX_DEPTH = 64
 MAX_DIMENSIONS, MAX_SIZE = 32, 2**63
 ARRAY_TYPE = re.compile(r"[<>|][biufcSU][0-9]{1,10}")
-OUR_MODULE = re.compile(r"ethomarkov(\._?[a-z][a-z0-9_]*)+")
+OUR_MODULE = re.compile(r"ethomarkov(?!\.cli\b)(\._?[a-z][a-z0-9_]*)+")
+"""Where results are defined; options of commands are none, and look for clusters when they are made."""
 INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 HIGHEST_LETTER = 0x10FFFF
 """Last code point; letters beyond it make numpy fail when they are looked at."""

@@ -222,6 +222,7 @@ def test_rubbish_is_refused(data):
         ("ethomarkov.workflow.engine", "Engine"),
         ("ethomarkov.validation.splits", "Interval"),
         ("ethomarkov.__main__", "Interval"),
+        ("ethomarkov.cli.options", "RunningOptions"),
         ("ethomarkov.nowhere", "Interval"),
         ("ethomarkov._core.interval ", "Interval"),
         ("ethomarkov", "Settings"),
