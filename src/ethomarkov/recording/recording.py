@@ -15,7 +15,7 @@ from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.recording import schema
 from ethomarkov.recording.orientation import remove_orientation
-from ethomarkov.recording.tracks import Track, grid_positions, infer_rate, to_grid
+from ethomarkov.recording.tracks import Track, grid_positions, grid_size, infer_rate, to_grid
 
 RATE_TOLERANCE = 0.01
 
@@ -69,7 +69,7 @@ class Recording:
             tracks = [replace(track, values=remove_orientation(track.values)[0]) for track in tracks]
         rate = infer_rate(tracks) if sampling_rate is None else sampling_rate
         sampling = Sampling(rate)
-        places = [grid_positions(track, sampling) for track in tracks]
+        places = grid_positions(tracks, sampling)
         data = _stack(tracks, places, sampling, kind)
         features = schema.KIND_DIMS[kind][0]
         n_features = tracks[0].values.shape[1]
@@ -223,7 +223,7 @@ def _check_mergeable(label: str, one: Recording, other_label: str, other: Record
             f"{label} holds {schema.KIND_WORDS[one.kind]} and {other_label} {schema.KIND_WORDS[other.kind]}. "
             "Give recordings of one kind: project them on one basis first, or run them apart."
         )
-    if abs(one.sampling.rate / other.sampling.rate - 1) > RATE_TOLERANCE:
+    if not abs(one.sampling.rate / other.sampling.rate - 1) <= RATE_TOLERANCE:
         raise SamplingError(
             f"{label} is sampled at {one.sampling.rate:g} Hz and {other_label} at {other.sampling.rate:g} Hz. "
             "Bring them to one rate first: resample(recording, rate), or `ethomarkov convert --resample RATE`."
@@ -255,10 +255,10 @@ def _check_shapes(tracks: Sequence[Track], kind: schema.Kind) -> None:
 
 
 def _stack(tracks: Sequence[Track], places: Sequence[IntArray], sampling: Sampling, kind: schema.Kind) -> xr.Dataset:
-    sizes = [int(place[-1]) + 1 if place.size else 0 for place in places]
+    sizes = [grid_size(place) for place in places]
     begin = [float(track.time[0]) if track.time is not None and len(track.time) else 0.0 for track in tracks]
     time = np.concatenate([t0 + np.arange(n) / sampling.rate for t0, n in zip(begin, sizes, strict=True)])
-    values = np.concatenate([to_grid(track.values, place) for track, place in zip(tracks, places, strict=True)])
+    values = to_grid([track.values for track in tracks], places)
     data = xr.Dataset(
         {kind: ((schema.FRAME, *schema.KIND_DIMS[kind]), values)},
         coords={
@@ -268,12 +268,8 @@ def _stack(tracks: Sequence[Track], places: Sequence[IntArray], sampling: Sampli
         },
     )
     if any(track.centroid is not None for track in tracks):
-        nowhere = np.full((1, 2), np.nan, dtype=np.float32)
-        centroids = [
-            to_grid(np.broadcast_to(nowhere, (len(place), 2)) if track.centroid is None else track.centroid, place)
-            for track, place in zip(tracks, places, strict=True)
-        ]
-        data[schema.CENTROID] = ((schema.FRAME, "space"), np.concatenate(centroids))
+        centroids = to_grid([track.centroid for track in tracks], places)
+        data[schema.CENTROID] = ((schema.FRAME, "space"), centroids)
         data = data.assign_coords(space=list(schema.SPACE))
     if any(track.body_length is not None for track in tracks):
         lengths = np.array([np.nan if track.body_length is None else track.body_length for track in tracks])

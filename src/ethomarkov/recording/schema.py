@@ -92,13 +92,21 @@ def _check_grid(dataset: xr.Dataset) -> None:
         repeated = next(name for name in names if (names == name).sum() > 1)
         raise InputFormatError(f"Two animals are named {str(repeated)!r}; give each its own name.")
     offsets = row_offsets(dataset)
+    if (np.diff(offsets) < 0).any():
+        raise InputFormatError(
+            f"{FRAME_COUNT} holds {np.diff(offsets).min()}; numbers of frames from 0 upwards are needed."
+        )
     if offsets[-1] != dataset.sizes[FRAME]:
         raise InputFormatError(f"{FRAME_COUNT} adds up to {offsets[-1]} frames, but there are {dataset.sizes[FRAME]}.")
-    step = np.diff(dataset[TIME].values) * dataset.attrs["sampling_rate"]
+    if not np.isfinite(dataset[TIME].values).all():
+        raise SamplingError("Some times are not numbers; every frame needs one.")
+    with np.errstate(over="ignore"):  # a step without bounds is no step of the grid
+        step = np.diff(dataset[TIME].values) * dataset.attrs["sampling_rate"]
     borders = offsets[(offsets > 0) & (offsets < dataset.sizes[FRAME])]
     step[borders - 1] = 1.0
-    if step.size and np.abs(step - 1).max() > GRID_TOLERANCE:
-        at = int(np.abs(step - 1).argmax())
+    away = np.abs(step - 1)
+    if not (away <= GRID_TOLERANCE).all():  # true of NaN, too
+        at = int(away.argmax())
         name = names[np.searchsorted(offsets, at, side="right") - 1]
         raise SamplingError(
             f"Times of {str(name)!r} are not on a regular grid of {dataset.attrs['sampling_rate']:g} Hz; use "
@@ -113,6 +121,8 @@ def _check_content(dataset: xr.Dataset, kind: Kind) -> None:
         raise InputFormatError(
             f"{np.isinf(values).any(axis=1).sum()} frames hold infinite numbers; use NaN for what is missing."
         )
+    if CENTROID in dataset and np.isinf(dataset[CENTROID].values).any():
+        raise InputFormatError("Some centroids are infinite; use NaN for what is missing.")
     valid = np.isfinite(values).all(axis=1)
     if valid.sum() < 2:
         raise InputFormatError(

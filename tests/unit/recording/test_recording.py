@@ -139,6 +139,36 @@ class TestContent:
         with pytest.raises(SamplingError, match="regular grid"):
             Recording(dataset.assign_coords(time=("frame", time)))
 
+    @pytest.mark.parametrize("at", [0, 20, 39])
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    def test_a_time_that_is_no_number_is_refused(self, at, bad):
+        dataset = make(track("a"), track("b", seed=1)).dataset.copy(deep=True)
+        dataset["time"].values[at] = bad
+        with pytest.raises(SamplingError, match="not numbers"):
+            Recording(dataset)
+
+    def test_times_off_the_grid_by_no_number_are_refused(self):
+        dataset = make(track()).dataset.copy(deep=True)
+        dataset["time"].values[:] = 1e308 * np.linspace(-1, 1, 20)
+        dataset["time"].values[0] = -1.7e308
+        with pytest.raises(SamplingError, match="regular grid"):
+            Recording(dataset)
+
+    def test_infinite_centroid(self):
+        with pytest.raises(InputFormatError, match="centroids are infinite"):
+            make(track(centroid=np.full((20, 2), np.inf)))
+
+    def test_numbers_too_large_to_store_are_called_infinite(self):
+        values = track().values
+        values[3] = 1e300
+        with pytest.raises(InputFormatError, match="1 frames hold infinite"):
+            make(Track(individual="a", values=values))
+
+    def test_counts_are_not_negative(self):
+        dataset = make(track("a"), track("b", seed=1)).dataset
+        with pytest.raises(InputFormatError, match="frame_count holds -5"):
+            Recording(dataset.assign_coords(frame_count=("individual", [-5, 45])))
+
     def test_counts_must_add_up(self):
         dataset = make(track("a"), track("b")).dataset
         with pytest.raises(InputFormatError, match="adds up to 30 frames, but there are 40"):

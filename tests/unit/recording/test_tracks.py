@@ -1,5 +1,7 @@
 """Times of files, and the grid they are put on."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ def track(time, name="a"):
 
 
 def places(time, rate):
-    return grid_positions(track(time), Sampling(rate)).tolist()
+    return grid_positions([track(time)], Sampling(rate))[0].tolist()
 
 
 def test_times_with_holes_find_their_places():
@@ -79,34 +81,97 @@ def test_times_that_are_no_numbers(bad):
         places([0.0, bad, 0.2], 10.0)
 
 
-@pytest.mark.parametrize("time", [[0.0, 0.1, 0.1, 0.2], [0.0, 0.1, 0.12, 0.2]])
-def test_two_rows_in_one_frame(time):
-    with pytest.raises(SamplingError, match=r"1 duplicate times at 10 Hz, the first at 0\.1 s"):
-        places(time, 10.0)
+def test_equal_times_are_duplicates():
+    with pytest.raises(SamplingError, match=r"'a' has 2 duplicate times, the first at 0\.1 s"):
+        places([0.0, 0.1, 0.1, 0.2, 0.2], 10.0)
+
+
+def test_different_times_on_one_place_are_irregular():
+    with pytest.raises(SamplingError, match="are irregular") as caught:
+        places([0.0, 0.1, 0.12, 0.2, 0.3, 0.5], 10.0)
+    said = str(caught.value)
+    assert "steps from 0.02 s to 0.2 s, median 0.1 s" in said
+    assert "1 rows share a frame with the row before at 10 Hz (first 0.1 s and 0.12 s)" in said
+    assert "duplicate" not in said
+    assert "--rate" in said
+
+
+def test_irregular_times_are_called_so_when_the_rate_comes_from_them():
+    time = np.cumsum(np.random.default_rng(0).exponential(0.05, 400))
+    with pytest.raises(SamplingError, match="are irregular"):
+        places(time, infer_rate([track(time)]))
 
 
 def test_too_low_a_stated_rate_is_noticed():
-    with pytest.raises(SamplingError, match="duplicate times at 5 Hz"):
-        places(np.arange(10) / 10, 5.0)
+    with pytest.raises(SamplingError, match=r"steps of 0\.1 s \(10 Hz\), too close for 5 Hz.*--resample"):
+        places(np.delete(np.arange(20), [4, 5, 6]) / 10, 5.0)
+
+
+@pytest.mark.parametrize("wrong", [9e6, 1e18, 1e300, 1.7e308])
+def test_one_wrong_time_is_told_before_a_grid_is_made(wrong):
+    time = np.arange(1000) / 16
+    time[-1] = wrong
+    with pytest.raises(SamplingError, match=rf"'late' jump from 62\.375 s to {re.escape(f'{wrong:.10g}')} s"):
+        grid_positions([track(np.arange(9) / 16), track(time, "late")], Sampling(16.0))
+
+
+def test_too_high_a_rate_is_told_before_a_grid_is_made():
+    with pytest.raises(SamplingError, match=r"'a' jump .* at 1e\+12 Hz .* the rate"):
+        places(np.arange(1000) / 16, 1e12)
+
+
+def test_hours_between_two_sessions_are_missing_frames():
+    hour, day = 3600 * 30, 24 * 3600.0
+    times = np.concatenate([np.arange(hour), np.arange(hour)]) / 30 + np.repeat([0.0, day], hour)
+    assert places(times, 30.0)[-1] == round((day + 3600) * 30) - 1
+
+
+def test_the_limit_is_that_of_all_tracks_together_and_grows_with_the_rows(monkeypatch):
+    monkeypatch.setattr("ethomarkov.recording.tracks.FREE_GRID_BYTES", 1600)
+    sparse = track(np.arange(0, 100, 4.0))  # 97 frames of 16 bytes, where 25 rows take 400
+    assert grid_positions([sparse], Sampling(1.0))[0][-1] == 96
+    assert len(grid_positions([sparse] * 50, Sampling(1.0))) == 50
+    sparser = track(np.arange(0, 1000, 40.0))
+    with pytest.raises(SamplingError, match="more than the"):
+        grid_positions([sparser], Sampling(1.0))
+
+
+@pytest.mark.parametrize("time", [[0.0, 0.1, np.inf], [0.0, np.inf, np.inf], [-np.inf, 0.0, 0.1], [0.0, np.nan, 0.2]])
+def test_a_rate_is_inferred_from_what_is_finite(time):
+    tracks = [track(np.arange(9) / 8), track(time)]
+    assert np.isfinite(infer_rate(tracks))
+    with pytest.raises(SamplingError, match="are not numbers"):
+        grid_positions(tracks, Sampling(infer_rate(tracks)))
+
+
+def test_steps_too_small_to_be_a_rate():
+    with pytest.raises(SamplingError, match="sampling rate"):
+        Sampling(infer_rate([track([0.0, 5e-324, 1e-323, 1e300])]))
 
 
 def test_places_without_a_row_are_missing():
-    grid = to_grid(np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 4]))
+    grid = to_grid([np.array([[1.0], [2.0], [3.0]])], [np.array([0, 1, 4])])
     np.testing.assert_array_equal(grid[:, 0], [1, 2, np.nan, np.nan, 3])
     assert grid.dtype == np.float32
 
 
 def test_rows_of_points_keep_their_shape():
     rows = np.arange(12.0).reshape(2, 3, 2)
-    grid = to_grid(rows, np.array([0, 2]))
+    grid = to_grid([rows], [np.array([0, 2])])
     assert grid.shape == (3, 3, 2)
     np.testing.assert_array_equal(grid[[0, 2]], rows)
     assert np.isnan(grid[1]).all()
 
 
+def test_tracks_follow_each_other_and_one_without_rows_is_missing():
+    places = [np.array([0, 2]), np.array([0, 1]), np.array([0])]
+    grid = to_grid([np.array([[1.0], [2.0]]), None, np.array([[3.0]])], places)
+    np.testing.assert_array_equal(grid[:, 0], [1, np.nan, 2, np.nan, np.nan, 3])
+
+
 def test_an_animal_without_frames():
     assert places([], 10.0) == []
-    assert to_grid(np.empty((0, 2)), np.array([], dtype=int)).shape == (0, 2)
+    assert to_grid([np.empty((0, 2))], [np.array([], dtype=int)]).shape == (0, 2)
 
 
 def test_a_restated_rate_keeps_frames_as_frames():
@@ -114,5 +179,5 @@ def test_a_restated_rate_keeps_frames_as_frames():
     told = [track(3.0 + frames / 10)]
     restated = restate_rate(told, 25.0)
     assert infer_rate(restated) == pytest.approx(25.0)
-    assert grid_positions(restated[0], Sampling(25.0)).tolist() == frames.tolist()
+    assert grid_positions(restated, Sampling(25.0))[0].tolist() == frames.tolist()
     assert restate_rate([track(None)], 25.0)[0].time is None
