@@ -10,11 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ethomarkov.exceptions import InputFormatError
-
-MEGABYTE = 2**20
-FREE_BYTES = 256 * MEGABYTE
-BYTES_PER_BYTE = 20
-"""An array may unpack to this many bytes per byte of the file, beyond the free ones."""
+from ethomarkov.io.limits import array_bytes, check_declared
 
 _ELSEWHERE = "Copy the data themselves into one file (h5repack or h5copy do it)."
 
@@ -97,14 +93,8 @@ def check_dataset(dataset: h5py.Dataset) -> None:
     elsewhere = _storage_elsewhere(dataset.id)
     if elsewhere:
         raise InputFormatError(f"{dataset.name or 'A dataset without a name'} {elsewhere}. {_ELSEWHERE}")
-    declared = int(dataset.size or 0) * dataset.dtype.itemsize
-    allowed = FREE_BYTES + BYTES_PER_BYTE * dataset.file.id.get_filesize()
-    if declared > allowed:
-        raise InputFormatError(
-            f"{dataset.name} of shape {dataset.shape} needs {declared / MEGABYTE:,.0f} MB, more than the "
-            f"{allowed / MEGABYTE:,.0f} MB that a file of this size is given. It is damaged, or packed beyond "
-            "use; save it again with weaker compression."
-        )
+    declared = array_bytes(dataset.shape or (), dataset.dtype.itemsize)
+    check_declared(f"{dataset.name} of shape {dataset.shape}", declared, dataset.file.id.get_filesize())
 
 
 def read_text(dataset: h5py.Dataset) -> NDArray[Any]:

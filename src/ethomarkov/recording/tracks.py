@@ -135,8 +135,8 @@ def _check_size(tracks: Sequence[Track], sampling: Sampling) -> None:
     raise SamplingError(
         f"Times of {name!r} jump from {time[at]:.10g} s to {time[at + 1]:.10g} s: at {sampling.rate:g} Hz its "
         f"{len(time):,} rows would become {spans[longest]:.3g} frames (all frames {needed / MEGABYTE:,.0f} MB, more "
-        f"than the {allowed / MEGABYTE:,.0f} MB allowed). Correct the time or the rate, or give what comes before and after "
-        "as two animals."
+        f"than the {allowed / MEGABYTE:,.0f} MB allowed). Correct the time or the rate, or give what comes before "
+        "and after as two animals."
     )
 
 

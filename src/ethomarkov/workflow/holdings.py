@@ -12,6 +12,7 @@ from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io import read
+from ethomarkov.io.npz import load_arrays
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.markov.selection import EntropyTable, LagTable
 from ethomarkov.posture import PostureBasis
@@ -135,8 +136,7 @@ def _first(
     """Read the first archive that has the names needed."""
     for file, names in archives.items():
         if needed <= names and not unwanted & names:
-            with np.load(file) as archive:
-                return reader(archive)
+            return reader(load_arrays(file))
     return None
 
 

@@ -1,0 +1,41 @@
+"""Sequences of labels that were given where amplitudes belong."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ethomarkov.exceptions import InputFormatError
+
+MOST_LABELS = 100
+TIMES_SEEN = 3
+"""Labels come back: a sequence holds each this often, on average; a few whole numbers in a row are no evidence."""
+
+
+def refuse_labels(values: NDArray[np.number], what: str) -> None:
+    """Refuse whole numbers that are the labels of states rather than amplitudes of postures.
+
+    Parameters
+    ----------
+    values
+        Of all animals together, NaN where missing. Whole numbers of which there are fewer than `MOST_LABELS`
+        different ones are labels; measured amplitudes, even rounded to one decimal, are not whole throughout.
+    what
+        Where they come from, in words.
+
+    Examples
+    --------
+    >>> refuse_labels(np.array([0.12, -1.5, 0.3] * 50), "a1")
+    >>> refuse_labels(np.array([0, 1, 1, 2, 2, 2] * 50), "a1")
+    Traceback (most recent call last):
+    ethomarkov.exceptions.InputFormatError: a1 holds nothing but whole numbers ...
+    """
+    known = np.asarray(values).reshape(-1)
+    known = known[np.isfinite(known)]
+    if known.size == 0 or not (known == np.round(known)).all():
+        return
+    labels = np.unique(known)
+    if labels.size < MOST_LABELS and known.size >= TIMES_SEEN * labels.size:
+        raise InputFormatError(
+            f"{what} holds nothing but whole numbers, {labels.size} different ones from {labels[0]:g} to "
+            f"{labels[-1]:g}: these are labels of states, not posture amplitudes. Give the postures from which they "
+            "were made."
+        )
