@@ -18,6 +18,7 @@ from scipy import sparse
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.io.hdf5 import open_hdf5
 from ethomarkov.io.seal import MAKE_AGAIN, check_seal, seal
 
 Result = TypeVar("Result")
@@ -120,10 +121,10 @@ def _opened(path: Path) -> Iterator[h5py.File]:
     """Open a results file that is as it was written; all that is wrong with it is an error that names it."""
     check_seal(path)
     try:
-        with h5py.File(path, "r") as file:
+        with open_hdf5(path) as file:
             yield file
     except InputFormatError as error:
-        raise InputFormatError(f"{path}: {error}") from error
+        raise InputFormatError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     except Exception as error:  # HDF5 and what is built from it raise almost anything on another layout
         raise InputFormatError(f"{path}: is not of this version ({error!r}). {MAKE_AGAIN}") from error
 
