@@ -110,7 +110,9 @@ class Outcome:
         if not self.error:
             return self.answer
         family = getattr(exceptions, self.error, None)
-        error = family(self.message) if family is not None else RuntimeError(f"{self.error}: {self.message}")
+        if family is not None:  # its message says all that a user needs
+            raise family(self.message)
+        error = RuntimeError(f"{self.error}: {self.message}")
         error.add_note(f"In the other process:\n{self.trace}")
         raise error
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.child import Child, ChildDiedError, Limits
+from ethomarkov.io.limits import MEGABYTE, check_regular
 
-MEGABYTE = 2**20
 SMALL_FILE = 10 * MEGABYTE
 SMALL_MEMORY, SMALL_SECONDS, IDLE_SECONDS = 700 * MEGABYTE, 8.0, 30.0
 BYTES_PER_BYTE, SECONDS_PER_MEGABYTE = 40, 1.0
@@ -63,10 +63,11 @@ def read_confined(function: Callable[..., Any], path: Path, *arguments: object) 
     function
         Takes the path as text, then the arguments; its answer is what `ethomarkov.io.packing.pack` takes.
     path
-        Of a regular file.
+        Of the file; what is no regular file is refused.
     arguments
         Of the function.
     """
+    check_regular(path)
     limits = limits_of(path.stat().st_size)
     try:
         return _reader.call(function, str(path), *arguments, limits=limits)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.confined import read_confined, start_early
+from ethomarkov.io.limits import check_regular
 from ethomarkov.io.options import ReadOptions
 
 # The process that reads is started before this one imports what it needs to take the answer, which takes as long.
@@ -107,13 +108,13 @@ def read(
     files = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not files:
         raise InputFormatError("No file was given; name at least one.")
+    chosen = ReadOptions(**options)
+    for file in files:
+        _check_file(file)
     same = [file.resolve() for file in files]
     repeated = [file for file in same if same.count(file) > 1]
     if repeated:
         raise InputFormatError(f"{repeated[0]}: named twice; name each file once.")
-    chosen = ReadOptions(**options)
-    for file in files:
-        _check_file(file)
     start_early()
     from ethomarkov.recording import merge_recordings
 
@@ -234,10 +235,7 @@ def _is_of(one: Format, probe: "Probe") -> bool:
 
 
 def _check_file(file: Path) -> None:
-    if not file.exists():
-        raise InputFormatError(f"{file}: no such file. Check the path.")
-    if file.is_dir():
-        raise InputFormatError(f"{file}: is a directory; name the files in it.")
+    check_regular(file)
     try:
         with file.open("rb") as stream:
             empty = not stream.read(1)

@@ -53,7 +53,7 @@ def test_one_process_does_all_calls(process):
 def test_errors_of_the_package_keep_their_class_and_words(process):
     with pytest.raises(InputFormatError, match="bytes are too few") as caught:
         process.call(unpack, b"xyz")
-    assert "in unpack" in caught.value.__notes__[0]
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_other_errors_tell_where_they_arose(process):
