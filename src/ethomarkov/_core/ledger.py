@@ -13,11 +13,11 @@ class LedgerEntry:
     Parameters
     ----------
     step
-        The step of the study: "recording", "embedding", "transitions" …
+        The step of the study: "reading", "recording", "embedding", "transitions" …
     individual
         Name of the animal.
     unit
-        What is counted: "frames", "windows", "transitions" or "states".
+        What is counted: "animals", "frames", "windows", "transitions" or "states".
     before, after
         Count that entered and that left the step.
     reason

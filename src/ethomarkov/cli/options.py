@@ -23,6 +23,14 @@ class ReadingOptions:
     """Keypoints to keep, head first; the rest is left out."""
     as_centerline: Annotated[bool, Parameter(negative=())] = False
     """Take the keypoints, in order, as points along the body from head to tail."""
+    view: str | None = None
+    """Camera or view to read, where a file holds several."""
+    untracked: Annotated[bool, Parameter(negative=())] = False
+    """Take instances that no track holds together as animals of their own, one per place in the frame."""
+    min_frames: int = 0
+    """Leave out animals with fewer complete frames."""
+    min_share: float = 0.0
+    """Leave out animals with a smaller share of complete frames."""
     fill_gaps: float | None = None
     """Fill gaps of at most this many seconds."""
     resample: float | None = None

@@ -23,4 +23,8 @@ def read_recordings(files: tuple[Path, ...], options: ReadingOptions) -> Recordi
         min_confidence=options.min_confidence,
         keypoints=options.keypoints,
         as_centerline=options.as_centerline,
+        view=options.view,
+        untracked=options.untracked,
+        min_frames=options.min_frames,
+        min_share=options.min_share,
     )

@@ -23,10 +23,7 @@ def refuse_labels(values: NDArray[np.number], what: str) -> None:
 
     Examples
     --------
-    >>> refuse_labels(np.array([0.12, -1.5, 0.3] * 50), "a1")
-    >>> refuse_labels(np.array([0, 1, 1, 2, 2, 2] * 50), "a1")
-    Traceback (most recent call last):
-    ethomarkov.exceptions.InputFormatError: a1 holds nothing but whole numbers ...
+    >>> refuse_labels(np.array([0.12, -1.5, 0.3] * 50), "a1")  # amplitudes pass
     """
     known = np.asarray(values).reshape(-1)
     known = known[np.isfinite(known)]

@@ -103,7 +103,8 @@ def read(
     prepare
         Applied to the recording of each file before they are joined, such as `resample`.
     options
-        Fields of `ReadOptions`: ``sampling_rate``, ``min_confidence``, ``keypoints``, ``as_centerline``.
+        Fields of `ReadOptions`: ``sampling_rate``, ``min_confidence``, ``keypoints``, ``as_centerline``,
+        ``view``, ``untracked``, ``min_frames``, ``min_share``.
     """
     files = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not files:
@@ -190,9 +191,19 @@ def _read_in_format(file: Path, name: str, options: ReadOptions) -> "Recording":
             "version of that format; export it again, or save the postures as CSV or NPZ."
         ) from error
     _check_options(recording, options)
+    recording = _leave_out(recording, file, options)
     dataset = recording.dataset
     dataset.attrs |= {"source_format": chosen.name, "source_file": file.name}
     return replace(recording, dataset=dataset)
+
+
+def _leave_out(recording: "Recording", file: Path, options: ReadOptions) -> "Recording":
+    from ethomarkov.recording import leave_out_short
+
+    try:
+        return leave_out_short(recording, options.min_frames, options.min_share)
+    except EthomarkovError as error:
+        raise type(error)(f"{file}: {error}") from error
 
 
 def _check_options(recording: "Recording", options: ReadOptions) -> None:

@@ -1,6 +1,7 @@
 """Repairs that the user asks for by name: filling short gaps, changing the rate."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -10,6 +11,7 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import SamplingError
 from ethomarkov.recording import schema
+from ethomarkov.recording.left_out import left_out_attrs, left_out_of
 from ethomarkov.recording.recording import Recording, join_datasets
 
 MOST_UPSAMPLING = 20
@@ -91,6 +93,9 @@ def resample(recording: Recording, rate: float) -> Recording:
     parts = [_resample_one(recording, i, factor) for i in range(len(recording.individuals))]
     merged = join_datasets(parts)
     merged.attrs |= {"sampling_rate": new.rate, "resampled_from_hz": old.rate}
+    merged.attrs |= left_out_attrs(
+        replace(one, frames=round(one.frames / factor)) for one in left_out_of(recording.dataset)
+    )
     return Recording(merged)
 
 

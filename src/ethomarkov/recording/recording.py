@@ -14,6 +14,7 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.recording import schema
+from ethomarkov.recording.left_out import left_out_attrs, left_out_of, open_ledger
 from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.recording.tracks import Track, grid_positions, grid_size, infer_rate, to_grid
 
@@ -146,13 +147,14 @@ class Recording:
         return Recording(self.dataset.isel({schema.INDIVIDUAL: kept, schema.FRAME: rows}))
 
     def ledger(self) -> Ledger:
-        """Open the data ledger: frames lost to incomplete or missing postures."""
+        """Open the data ledger: animals that were left out, frames lost to incomplete or missing postures."""
         segments = self.segments
         values = self.values.reshape(len(self.values), -1)
         absent = np.isnan(values).all(axis=1)
         frames = np.diff(segments.offsets)
         seen = frames - np.bincount(segments.row_individual, absent, segments.n_individuals).astype(int)
-        book = Ledger().note("recording", segments.individuals, "frames", frames, seen, reason="no posture in the file")
+        book = open_ledger(self.dataset, segments.n_individuals, int(frames.sum()))
+        book = book.note("recording", segments.individuals, "frames", frames, seen, reason="no posture in the file")
         return book.note(
             "recording", segments.individuals, "frames", seen, segments.count_rows(), reason="incomplete posture"
         )
@@ -178,6 +180,7 @@ def merge_recordings(recordings: Mapping[str, Recording]) -> Recording:
     ]
     merged = join_datasets(datasets)
     merged.attrs |= {"sampling_rate": parts[0].sampling.rate, "schema": schema.SCHEMA}
+    merged.attrs |= left_out_attrs(one for part in parts for one in left_out_of(part.dataset))
     return Recording(merged)
 
 

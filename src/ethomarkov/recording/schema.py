@@ -14,6 +14,7 @@ import xarray as xr
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import BoolArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.recording.left_out import left_out_of
 
 SCHEMA = "ethomarkov-recording/1"
 FRAME, INDIVIDUAL, TIME, FRAME_COUNT = "frame", "individual", "time", "frame_count"
@@ -75,6 +76,7 @@ def validate(dataset: xr.Dataset) -> None:
     _check_rate(dataset.attrs.get("sampling_rate"))
     _check_grid(dataset)
     _check_content(dataset, kind)
+    left_out_of(dataset)
 
 
 def _check_rate(rate: object) -> None:

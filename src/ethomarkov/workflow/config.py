@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ethomarkov._core.sampling import Sampling
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.io.limits import check_regular
 
 SETTINGS_FILE = "settings.toml"
 SEQUENCE_SECONDS = 11 / 16
@@ -142,6 +143,8 @@ class SettingsFile:
 
 def read_settings(file: Path) -> SettingsFile:
     """Read settings from a TOML file; they are checked when a study begins."""
+    if file.exists():
+        check_regular(file)
     try:
         text = file.read_text(encoding="utf-8-sig")
         return SettingsFile(path=file, values=tomllib.loads(text), text=text)

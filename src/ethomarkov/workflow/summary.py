@@ -17,6 +17,7 @@ from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_st
 from ethomarkov.markov.spectrum import relaxation_time, slow_times
 from ethomarkov.posture import find_events
 from ethomarkov.posture.events import EVENT_KINDS
+from ethomarkov.recording.left_out import reading_notes
 from ethomarkov.workflow.kinetics import steady_rates
 from ethomarkov.workflow.states import state_names, traits_at
 from ethomarkov.workflow.study import MACRO, Study
@@ -220,7 +221,7 @@ def _spread(series: Series) -> list[float]:
 
 def study_warnings(study: Study) -> list[str]:
     """Say plainly what a reader should know before believing the figures."""
-    found = []
+    found = reading_notes(study.ledger)
     visits = study.symbols.visits()
     rare = int((visits < 30).sum())
     if rare > 0.1 * visits.size:

@@ -17,6 +17,7 @@ from ethomarkov.figures.recording import draw_recording
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.recording import Recording
+from ethomarkov.recording.left_out import reading_notes
 from ethomarkov.recording.schema import KIND_WORDS
 
 DEFAULT = ReadingOptions()
@@ -50,6 +51,8 @@ def inspect(
         highlight=False,
     )
     console.print(_table(recording))
+    for note in reading_notes(recording.ledger()):
+        console.print(f"[yellow]note[/] {escape(note)}", highlight=False, soft_wrap=True)
     if out is not None:
         with atomic_path(out) as temporary:
             save_figure(draw_recording(recording), temporary)
