@@ -12,6 +12,10 @@ class InputFormatError(EthomarkovError, ValueError):
     """A file or array is not in a form that can be read."""
 
 
+class SettingsError(InputFormatError):
+    """Settings are unknown, or not possible; the message names every one."""
+
+
 class SamplingError(EthomarkovError, ValueError):
     """Times, rates or durations do not fit together."""
 

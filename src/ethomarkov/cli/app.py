@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ethomarkov import __version__
+from ethomarkov.cli.options import check_arguments
 from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning
 
 COMMANDS = {
@@ -63,12 +64,14 @@ def main() -> None:
         start_early()  # it gets ready while this process imports what the command needs
     console = Console(stderr=True)
     try:
+        command, bound, _ = app.parse_args(exit_on_error=False, print_error=True)
+        check_arguments(bound.arguments)
         with _notes_on(console):
-            app(exit_on_error=False, print_error=True)
+            command(*bound.args, **bound.kwargs)
     except CycloptsError:
         sys.exit(2)
-    except EthomarkovError as error:
-        console.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
+    except (EthomarkovError, OSError, MemoryError) as error:
+        console.print(f"[bold red]error:[/] {escape(_sentence(error))}", soft_wrap=True, highlight=False)
         sys.exit(2)
     except KeyboardInterrupt:
         console.print("interrupted; files appear only when they are complete, so nothing is half-written")
@@ -96,3 +99,12 @@ def _notes_on(console: Console) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+def _sentence(error: BaseException) -> str:
+    """Give the message of an error of ours, or a sentence for one of the machine."""
+    if isinstance(error, EthomarkovError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this. Ask for fewer or shorter parts at once, or use a larger machine."
+    return f"the system refuses a file or a connection: {error}. Check it, and run this again."

@@ -1,11 +1,19 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what every number and path of the command line must be."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from ethomarkov.exceptions import InputFormatError
+
+MOST_THREADS = 1024
+LARGEST_COUNT, LARGEST_SEED = 1_000_000, 2**63 - 1
+SMALLEST_NUMBER, LARGEST_NUMBER = 1e-9, 1e9
+MOST_MINUTES = 100_000
+"""Of all animals or runs together: at 16 Hz two gigabytes of postures."""
 
 
 @Parameter(name="*")
@@ -47,7 +55,7 @@ class RunningOptions:
     threads: int | None = None
     """Cores to use; all of them by default."""
     cluster: str = ""
-    """Where tasks run: local, slurm, or tcp://host:port of a Dask scheduler; here by default."""
+    """Where tasks run: local, slurm, or tls://host:port or tcp://host:port of a Dask scheduler; here by default."""
     quiet: Annotated[bool, Parameter(negative=())] = False
     """Print nothing but errors."""
 
@@ -56,6 +64,7 @@ class RunningOptions:
             require_at_least(self.seed, 0, "--seed")
         if self.threads is not None:
             require_at_least(self.threads, 1, "--threads")
+            require_at_most(self.threads, MOST_THREADS, "--threads")
         if self.cluster:
             from ethomarkov.workflow.cluster import check_place
 
@@ -71,3 +80,59 @@ def require_at_least(value: float, least: float, option: str) -> None:
     """Refuse an option below a limit, or one that is no number."""
     if not least <= value < float("inf"):
         raise InputFormatError(f"{option} is {value}; a number of at least {least} is needed.")
+
+
+def require_at_most(value: float, most: float, option: str) -> None:
+    """Refuse an option above a limit."""
+    if value > most:
+        raise InputFormatError(f"{option} is {value}; a number of at most {most:,} is needed.")
+
+
+def require_minutes(animals: int, minutes: float, options: str) -> None:
+    """Refuse more minutes of animals than could be computed with."""
+    if animals * minutes > MOST_MINUTES:
+        raise InputFormatError(
+            f"{options} ask for {animals * minutes:,.0f} minutes together; at most {MOST_MINUTES:,} are possible. Ask "
+            "for fewer or shorter ones."
+        )
+
+
+def check_arguments(arguments: Mapping[str, object]) -> None:
+    """Refuse numbers and paths of a command that nothing could be done with, before anything is.
+
+    Parameters
+    ----------
+    arguments
+        Of the command, by name; groups of options are looked into.
+    """
+    for name, value in arguments.items():
+        if is_dataclass(value):
+            check_arguments({field.name: getattr(value, field.name) for field in fields(value)})
+        for one in value if isinstance(value, tuple) else (value,):
+            _check_argument(f"--{name.replace('_', '-')}", one)
+
+
+def _check_argument(option: str, value: object) -> None:
+    if isinstance(value, Path):
+        _check_path(value)
+    elif isinstance(value, int):
+        most = LARGEST_SEED if option == "--seed" else LARGEST_COUNT
+        if abs(value) > most:
+            raise InputFormatError(f"{option} is larger than {most:,} in size; a number of at most that is needed.")
+    elif isinstance(value, float) and value and not SMALLEST_NUMBER <= abs(value) <= LARGEST_NUMBER:
+        raise InputFormatError(
+            f"{option} is {value:g}; a number is needed that is 0, or between {SMALLEST_NUMBER:g} and "
+            f"{LARGEST_NUMBER:g} in size."
+        )
+
+
+def _check_path(path: Path) -> None:
+    """Refuse a path that no file can have: too long, with zero bytes, or a link that leads to itself."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        named = str(path).replace("\0", "?")[:200]
+        raise InputFormatError(f"{named}: cannot be the path of a file ({reason}). Name another one.") from error

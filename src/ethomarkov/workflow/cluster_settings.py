@@ -2,14 +2,18 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Count = Annotated[int, Field(ge=1)]
+from ethomarkov.workflow.checked import CheckedSettings
+
+MOST_WORKERS = 10_000
+
+Count = Annotated[int, Field(ge=1, le=MOST_WORKERS)]
 Memory = Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[kMGT]i?B$")]
 Walltime = Annotated[str, Field(pattern=r"^(\d+-)?\d+:[0-5]\d:[0-5]\d$")]
 
 
-class ClusterSettings(BaseModel):
+class ClusterSettings(CheckedSettings):
     """What a cluster is asked for; what is empty is left to the cluster.
 
     Parameters
@@ -40,8 +44,6 @@ class ClusterSettings(BaseModel):
         How often a task is tried again after an error that is not about the data.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     workers: Count | None = None
     cores: Count = 1
     memory: Memory = "4GB"
@@ -53,4 +55,4 @@ class ClusterSettings(BaseModel):
     log_directory: str = ""
     interface: str = ""
     scheduler_options: dict[str, str | int] = Field(default_factory=dict)
-    retries: Annotated[int, Field(ge=0)] = 3
+    retries: Annotated[int, Field(ge=0, le=1000)] = 3

@@ -7,23 +7,32 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, model_validator
 
 from ethomarkov._core.sampling import Sampling
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.io.limits import check_regular
+from ethomarkov.workflow.checked import CheckedSettings
 
 SETTINGS_FILE = "settings.toml"
 SEQUENCE_SECONDS = 11 / 16
 LAG_SECONDS = 0.75
 VISITS_PER_STATE = 150
 MOST_STATES = 1000
+LARGEST_COUNT, LARGEST_SEED, LARGEST_NUMBER = 1_000_000, 2**63 - 1, 1e9
+MOST_SIMULATED_MINUTES = 100_000
+LARGEST_SETTINGS_FILE = 1_000_000
+
+Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
+CountOrNone = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+States = Annotated[int, Field(ge=2, le=LARGEST_COUNT)]
+Positive = Annotated[float, Field(gt=0, le=LARGEST_NUMBER)]
 
 
-class Settings(BaseModel):
+class Settings(CheckedSettings):
     """All choices of a study; what is None is chosen from the data.
 
     Parameters
@@ -62,24 +71,32 @@ class Settings(BaseModel):
         Of the whole study.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    n_modes: Annotated[int, Field(ge=1)] = 5
-    n_delays: Annotated[int | None, Field(ge=1)] = None
-    n_states: Annotated[int | None, Field(ge=2)] = None
-    lag: Annotated[float | None, Field(gt=0)] = None
+    n_modes: Count = 5
+    n_delays: Count | None = None
+    n_states: States | None = None
+    lag: Positive | None = None
     min_measure: Annotated[float, Field(ge=0, lt=0.5)] = 0.02
-    n_behaviours: Annotated[int, Field(ge=2)] = 7
-    n_resamples: Annotated[int, Field(ge=0)] = 10
-    n_shuffles: Annotated[int, Field(ge=0)] = 0
+    n_behaviours: States = 7
+    n_resamples: CountOrNone = 10
+    n_shuffles: CountOrNone = 0
     names: dict[str, str] = Field(default_factory=dict)
-    n_walks: Annotated[int, Field(ge=1)] = 20
-    simulated_minutes: Annotated[float, Field(gt=0)] = 10.0
+    n_walks: Count = 20
+    simulated_minutes: Positive = 10.0
     unfolding: Literal["matched", "paper"] = "matched"
-    drag_ratio: Annotated[float, Field(gt=0)] = 30.0
+    drag_ratio: Positive = 30.0
     scheme: Literal["midpoint", "paper"] = "midpoint"
     scan: bool = True
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
+
+    @model_validator(mode="after")
+    def _simulate_what_fits_into_memory(self) -> Self:
+        minutes = self.n_walks * self.simulated_minutes
+        if minutes > MOST_SIMULATED_MINUTES:
+            raise ValueError(
+                f"n_walks and simulated_minutes ask for {minutes:,.0f} simulated minutes; at most "
+                f"{MOST_SIMULATED_MINUTES:,} are possible"
+            )
+        return self
 
     @classmethod
     def paper(cls) -> "Settings":
@@ -112,9 +129,9 @@ class Settings(BaseModel):
 class CompleteSettings(Settings):
     """Settings with nothing left open."""
 
-    n_delays: Annotated[int, Field(ge=1)]
-    n_states: Annotated[int, Field(ge=2)]
-    lag: Annotated[float, Field(gt=0)]
+    n_delays: Count
+    n_states: States
+    lag: Positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,12 +163,21 @@ def read_settings(file: Path) -> SettingsFile:
     if file.exists():
         check_regular(file)
     try:
+        if file.stat().st_size > LARGEST_SETTINGS_FILE:
+            raise InputFormatError(f"{file}: is larger than a megabyte, and no file of settings. Name a TOML file.")
         text = file.read_text(encoding="utf-8-sig")
-        return SettingsFile(path=file, values=tomllib.loads(text), text=text)
     except (OSError, UnicodeDecodeError) as error:
         raise InputFormatError(f"{file}: cannot be read as a file of settings ({error}). Name a TOML file.") from error
-    except tomllib.TOMLDecodeError as error:
+    return SettingsFile(path=file, values=_parse(file, text), text=text)
+
+
+def _parse(file: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # also about numbers of thousands of digits
         raise InputFormatError(f"{file}: is not valid TOML: {error}. Correct it there.") from error
+    except RecursionError as error:
+        raise InputFormatError(f"{file}: its values are nested too deeply for settings. Correct it there.") from error
 
 
 def _line_of(text: str, names: Sequence[str]) -> int:

@@ -315,6 +315,16 @@ def test_damaged_attributes(cli, tmp_path, monkeypatch):
         (("--seed", "-1"), ("--seed", "-1")),
         (("--threads", "-1"), ("threads", "-1")),
         (("--threads", "0"), ("threads", "0")),
+        (("--threads", "100000"), ("--threads", "100000", "1,024")),
+        (("--rate", "1e300"), ("--rate", "1e+300")),
+        (("--rate", "1e-300"), ("--rate", "1e-300")),
+        (("--lag", "1e308"), ("--lag", "1e+308")),
+        (("--fill-gaps", "1e308"), ("--fill-gaps", "1e+308")),
+        (("--states", "1" + "0" * 400), ("--states", "1,000,000")),
+        (("--delays", "1" + "0" * 19), ("--delays", "1,000,000")),
+        (("--walks", "1000000"), ("n_walks", "500,000")),
+        (("--simulated-minutes", "1e9"), ("simulated_minutes", "2,000,000,000")),
+        (("--seed", "1" + "0" * 400), ("--seed", "at most")),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) and value[0].startswith("--") else None,
 )
@@ -327,6 +337,63 @@ def test_bad_option(cli, tmp_path, options, words):
     said = cli("run", source, "--out", tmp_path / "results", *(word for pair in quick for word in pair), *options)
     assert_one_paragraph(*said, words)
     assert [path for path in listing(tmp_path) if path not in before and Path(path).is_file()] == []
+
+
+def test_a_number_of_many_digits(cli, tmp_path):
+    code, out, err = cli("run", tmp_path / "a.csv", "--out", tmp_path / "o", "--states", "9" * 5000)
+    assert code == 2
+    assert "Traceback" not in out + err
+
+
+@pytest.fixture
+def strange_paths(tmp_path) -> dict[str, Path]:
+    (tmp_path / "loop").symlink_to("loop")
+    return {"loop": tmp_path / "loop", "within a loop": tmp_path / "loop" / "x", "long": tmp_path / ("x" * 300)} | {
+        "zero byte": tmp_path / "a\0b"
+    }
+
+
+@pytest.mark.parametrize("kind", ["loop", "within a loop", "long", "zero byte"])
+@pytest.mark.parametrize("option", ["files", "--out", "--settings", "--basis"])
+def test_paths_that_no_file_can_have(cli, tmp_path, strange_paths, kind, option):
+    path = strange_paths[kind]
+    source = write_csv(tmp_path / "good.csv", postures())
+    before = listing(tmp_path)
+    chosen = {"files": source, "--out": tmp_path / "o"} | {option: path}
+    said = cli("run", chosen.pop("files"), *(word for pair in chosen.items() for word in pair), *QUICK)
+    assert_one_paragraph(*said, ("cannot be the path of a file", str(path).partition("\0")[0][:150]))
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("demo", "--minutes", "1e9"), ("--minutes", "100,000")),
+        (("demo", "--worms", "1000000000"), ("--worms", "1,000,000")),
+        (("bench", "--quick", "--minutes", "100000"), ("--minutes", "100,000")),
+    ],
+    ids=" ".join,
+)
+def test_more_than_can_be_computed(cli, tmp_path, monkeypatch, options, words):
+    monkeypatch.chdir(tmp_path)
+    assert_one_paragraph(*cli(*options), words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), ("not enough memory",)),
+        (OSError(errno.EBADF, "Bad file descriptor", "w.nc"), ("Bad file descriptor", "w.nc")),
+    ],
+    ids=["memory", "disk"],
+)
+def test_what_the_machine_refuses(cli, tmp_path, monkeypatch, error, words):
+    def fail(*args: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ethomarkov.cli.commands.inspect.read_recordings", fail)
+    assert_one_paragraph(*cli("inspect", write_csv(tmp_path / "good.csv", postures())), words)
 
 
 def test_a_failed_run_leaves_no_empty_directory(cli, tmp_path):

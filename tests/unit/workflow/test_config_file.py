@@ -1,6 +1,7 @@
 """Settings from a file, and from the command line over them."""
 
 import contextlib
+import os
 
 import pytest
 
@@ -187,3 +188,26 @@ def test_no_such_file(tmp_path):
         read_settings(tmp_path / "nowhere.toml")
     with pytest.raises(InputFormatError, match="cannot be read"):
         read_settings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("n_states = " + "[" * 100_000, "nested too deeply"),
+        ("n_states = " + "9" * 5000, "is not valid TOML"),
+        ("#" + "x" * 1_000_001, "larger than a megabyte"),
+    ],
+    ids=["deep", "digits", "large"],
+)
+def test_a_hostile_file_is_refused(tmp_path, text, told):
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+    with pytest.raises(InputFormatError, match=told):
+        read_settings(file)
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(InputFormatError, match="it is no file"):
+            read_settings(path)

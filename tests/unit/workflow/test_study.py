@@ -4,10 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from ethomarkov._core.sampling import Sampling
-from ethomarkov.exceptions import EthomarkovError, SamplingError
+from ethomarkov.exceptions import EthomarkovError, SamplingError, SettingsError
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
 from ethomarkov.synthetic import simulate_worms
@@ -45,17 +44,24 @@ def test_the_published_settings():
         {"drag_ratio": 0.0},
         {"drag_ratio": np.inf},
         {"seed": -1},
+        {"seed": 10**400},
+        {"n_states": 10**400},
+        {"n_states": [[[[[1]]]]]},
+        {"n_walks": 100_000},
+        {"names": {"run": 3}},
         {"seed": "zero"},
     ],
     ids=str,
 )
 def test_wrong_settings_are_refused(wrong):
-    with pytest.raises(ValidationError, match=next(iter(wrong))):
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
         Settings(**wrong)
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        Settings.model_validate(wrong)
 
 
 def test_settings_are_frozen():
-    with pytest.raises(ValidationError):
+    with pytest.raises(SettingsError, match="lag cannot be changed"):
         Settings().lag = 1.0
 
 

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.study_output import show_duration
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
@@ -58,6 +58,7 @@ def bench(
         check_writable(out.parent)
     console = Console(quiet=running.quiet)
     sizes = worms or (QUICK_WORMS if quick else N_WORMS)
+    require_minutes(sum(sizes), minutes, "--worms and --minutes")
     settings = Settings(n_states=states, seed=running.chosen_seed)
     with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         found = bench_study(sizes, settings, seconds=60 * minutes, threads=threads, progress=progress)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.study_output import print_outcome, run_and_write
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
@@ -35,6 +35,7 @@ def demo(
     """
     require_at_least(worms, 1, "--worms")
     require_at_least(minutes, 0.1, "--minutes")
+    require_minutes(worms, minutes, "--worms and --minutes")
     check_writable(out)
     console = Console(quiet=running.quiet)
     with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
@@ -57,6 +57,7 @@ def forage(
         Directory for forage.csv, forage.nc and forage.png; `forage` in the study's own by default.
     """
     require_at_least(runs, 2, "--runs")
+    require_minutes(runs, seconds / 60, "--runs and --seconds")
     loaded = Study.load(study)
     body_basis(loaded)
     if not 2 * loaded.chain.lag <= seconds < float("inf") or not 0 < width < 1:

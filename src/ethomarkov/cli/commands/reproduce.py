@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov._core.types import Progress
-from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.reproduction_output import draw_reproduction, write_reproduction, write_scoreboard, write_timing
 from ethomarkov.cli.study_output import show_duration
 from ethomarkov.cli.terminal import progress_bar
@@ -73,6 +73,7 @@ def reproduce(
     require_at_least(honest_repeats, 0, "--honest-repeats")
     require_at_least(worms, 1, "--worms")
     require_at_least(minutes, 1, "--minutes")
+    require_minutes(worms, minutes, "--worms and --minutes")
     holdings = None if data is None else find_holdings(data)
     check_writable(out)
     console, seed = Console(quiet=running.quiet), running.chosen_seed

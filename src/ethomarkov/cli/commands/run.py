@@ -1,13 +1,11 @@
 """A study of the user's own recordings."""
 
-import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from rich.console import Console
 
@@ -16,10 +14,11 @@ from ethomarkov.cli.reading import read_recordings
 from ethomarkov.cli.study_output import print_outcome, print_plan, run_and_write
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
-from ethomarkov.exceptions import InputFormatError
+from ethomarkov.exceptions import SettingsError
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.posture import PostureBasis
 from ethomarkov.workflow import Settings
+from ethomarkov.workflow.checked import describe_mistake, mistakes_in
 from ethomarkov.workflow.cluster_settings import ClusterSettings
 from ethomarkov.workflow.config import SettingsFile, read_settings
 from ethomarkov.workflow.study import plan_study
@@ -109,29 +108,38 @@ def run(
 
 
 def chosen_settings(model: ModelOptions, seed: int | None) -> tuple[Settings, ClusterSettings]:
-    """Take the file's settings, then what was said on the command line."""
+    """Take the file's settings, then what was said on the command line; all mistakes are told at once."""
     given = {name: getattr(model, option) for name, option in OPTIONS.items()} | {"seed": seed}
     said = {name: value for name, value in given.items() if value is not None}
     file = read_settings(model.settings) if model.settings is not None else None
     filed = dict(file.values) if file is not None else {}
     machine = filed.pop(CLUSTER_SECTION, {})
+    problems: list[str] = []
+    settings, cluster = Settings(), ClusterSettings()
     try:
-        return Settings.model_validate(filed | said), ClusterSettings.model_validate(machine)
-    except ValidationError as error:
-        section = (CLUSTER_SECTION,) if error.title == ClusterSettings.__name__ else ()
-        problems = [_problem(item, section, set(said), file) for item in error.errors()]
-        raise InputFormatError(f"{'; '.join(problems)}. Correct it, or leave it out.") from error
+        settings = Settings.model_validate(filed | said)
+    except SettingsError as error:
+        problems += [_problem(item, set(said), file) for item in mistakes_in(error)]
+    try:
+        cluster = ClusterSettings.model_validate(machine)
+    except SettingsError as error:
+        problems += [_cluster_problem(item, file) for item in mistakes_in(error)]
+    if problems:
+        raise SettingsError(f"{'; '.join(problems)}. Correct it, or leave it out.")
+    return settings, cluster
 
 
-def _problem(item: ErrorDetails, section: tuple[str, ...], said: set[str], file: SettingsFile | None) -> str:
+def _problem(item: ErrorDetails, said: set[str], file: SettingsFile | None) -> str:
     """Say what is wrong with a setting, under the name by which it was given, and where."""
+    name = str(item["loc"][0]) if item["loc"] else ""
+    if name in said:
+        return describe_mistake(item, f"--{OPTIONS.get(name, name).replace('_', '-')}", ())
+    place = f"{file.place(item['loc'])}: " if file is not None and name else ""
+    return place + describe_mistake(item, name, [*Settings.model_fields, CLUSTER_SECTION])
+
+
+def _cluster_problem(item: ErrorDetails, file: SettingsFile | None) -> str:
+    """Say what is wrong with a setting of the cluster, and where; it can only stand in a file."""
     name = str(item["loc"][0]) if item["loc"] else CLUSTER_SECTION
-    if not section and name in said:
-        return f"--{OPTIONS.get(name, name).replace('_', '-')} is {item['input']}: {item['msg']}"
-    place = f"{file.place((*section, *item['loc']))}: " if file is not None else ""
-    if item["type"] != "extra_forbidden":
-        return f"{place}{name} is {item['input']}: {item['msg']}"
-    known = list((ClusterSettings if section else Settings).model_fields) + ([] if section else [CLUSTER_SECTION])
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(known)}"
-    return f"{place}there is no setting {name!r}{hint}"
+    place = f"{file.place((CLUSTER_SECTION, *item['loc']))}: " if file is not None else ""
+    return place + describe_mistake(item, name, list(ClusterSettings.model_fields))

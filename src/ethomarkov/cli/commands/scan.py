@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from ethomarkov._core.series import Series
-from ethomarkov.cli.options import ReadingOptions, RunningOptions
+from ethomarkov.cli.options import ReadingOptions, RunningOptions, require_at_least
 from ethomarkov.cli.reading import read_recordings
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
@@ -57,6 +57,7 @@ def scan(
     quick
         A small grid for a first look.
     """
+    require_at_least(modes, 1, "--modes")
     recording = read_recordings(files, reading)
     shapes = PostureBasis.from_file(basis, modes) if basis is not None else None
     postures, _ = project_postures(recording, modes, shapes)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov._core.interval import Interval, bootstrap_interval
-from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
@@ -79,6 +79,7 @@ def simulate(
         Directory for simulation.nc, figures and movies; `simulation` in the study's own by default.
     """
     require_at_least(runs, 1, "--runs")
+    require_minutes(runs, minutes, "--runs and --minutes")
     if level is not None and state is None:
         raise InputFormatError(f"--level is {level}, but no state was asked for. Add --state NAME, or --state each.")
     loaded = Study.load(study)

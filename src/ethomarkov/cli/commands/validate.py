@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov._core.types import FloatArray
-from ethomarkov.cli.options import RunningOptions, require_at_least
+from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
@@ -50,6 +50,8 @@ def validate(
     require_at_least(runs, 2, "--runs")
     require_at_least(repeats, 0, "--repeats")
     loaded = Study.load(study)
+    segments, rate = loaded.postures.segments, loaded.postures.sampling.rate
+    require_minutes(runs, segments.n_rows / segments.n_individuals / rate / 60, "--runs, as long as the recordings,")
     target = out or (study if study.is_dir() else study.parent) / "validation"
     check_writable(target)
     console = Console(quiet=running.quiet)
