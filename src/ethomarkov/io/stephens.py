@@ -2,19 +2,19 @@
 
 `PNAS2011-DataStitched.mat` holds posture amplitudes at 16 Hz, `shapes.mat` tangent angles, measured paths and
 lengths at 32 Hz, `EigenWorms.csv` or `.mat` the basis. None of them states its rate or units, so these are
-constants here.
+constants here, which hold for arrays of the published shape alone.
 """
 
-import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from ethomarkov._core.types import FloatArray
-from ethomarkov.exceptions import InputFormatError
+from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.io.matlab import CELL, Variable, read_cells, read_matlab
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader
@@ -24,7 +24,11 @@ AMPLITUDE_RATE = 16.0
 SHAPE_RATE = 32.0
 STAGE_COUNTS_PER_MM = 788.0
 PIXELS_PER_MM = 405.0
+PUBLISHED_CELLS = ((33600, 5), (33600, 6))
+PUBLISHED_WORMS, PUBLISHED_SEGMENTS = 12, 100
 MAX_MODES = 20
+LOWEST_LABEL = -1
+"""Labels count from zero or one; minus one stands for none."""
 ORTHONORMAL_TOLERANCE = 1e-2
 
 AMPLITUDES, ANGLES, BASIS = "tr", "theta_ensemble", "EigenWorms"
@@ -32,7 +36,7 @@ AMPLITUDES, ANGLES, BASIS = "tr", "theta_ensemble", "EigenWorms"
 
 def _is_amplitudes(probe: Probe) -> bool:
     found = _variables(probe)
-    return ANGLES not in found and (BASIS in found or "cell" in found.values())
+    return ANGLES not in found and (BASIS in found or bool(_cell_names(found)))
 
 
 def _is_shapes(probe: Probe) -> bool:
@@ -48,7 +52,8 @@ def _is_shapes(probe: Probe) -> bool:
 def read_amplitudes(path: Path, options: ReadOptions) -> Recording:
     """Read a cell array of posture amplitudes, one animal per cell, in the order of the cells.
 
-    Missing frames are NaN; an exact zero is an amplitude like any other. All modes are kept.
+    Missing frames are NaN; an exact zero is an amplitude like any other. All modes are kept. The rate is known to be
+    16 Hz where every cell of ``tr`` has the published shape; other files need it stated.
     """
     found = _variables(Probe(path))
     if BASIS in found:
@@ -56,12 +61,12 @@ def read_amplitudes(path: Path, options: ReadOptions) -> Recording:
             f"{path}: holds the posture basis {BASIS}, not a recording. Pass it with --basis (basis=)."
         )
     name = _choose_cells(found)
-    tracks = [
-        Track(individual=f"worm_{i:02d}", values=_check_cell(name, i, cell))
-        for i, cell in enumerate(_load_cells(path, name))
-    ]
-    rate = AMPLITUDE_RATE if options.sampling_rate is None else options.sampling_rate
-    return Recording.from_tracks(tracks, kind="amplitude", sampling_rate=rate)
+    cells = read_cells(path, name)
+    _check_cells(name, cells)
+    published = name == AMPLITUDES and all(cell.shape in PUBLISHED_CELLS for cell in cells)
+    rate, source = _choose_rate(options, AMPLITUDE_RATE if published else None)
+    tracks = [Track(individual=f"worm_{i:02d}", values=cell) for i, cell in enumerate(cells)]
+    return Recording.from_tracks(tracks, kind="amplitude", sampling_rate=rate, attrs={"rate_source": source})
 
 
 @reader(
@@ -74,12 +79,15 @@ def read_shapes(path: Path, options: ReadOptions) -> Recording:
     """Read tangent angles with measured paths and lengths; zero marks what is missing.
 
     A frame is missing when all of its angles are zero, a position when both coordinates are, and a length when
-    it is zero. The body length of an animal is the median of the others.
+    it is zero. The body length of an animal is the median of the others. The rate is known to be 32 Hz for twelve
+    worms with a hundred angles and their paths, as published; other files need it stated.
     """
     found = _variables(Probe(path))
     if ANGLES not in found:
         raise InputFormatError(f"{path}: holds {', '.join(found) or 'no such variables'}; {ANGLES} is needed.")
-    stored = _load_arrays(path, (ANGLES, "wormCm", "wormLength"))
+    stored = read_matlab(path, (ANGLES, "wormCm", "wormLength"))
+    if ANGLES not in stored:
+        raise InputFormatError(f"{path}: {ANGLES} holds no numbers; (animals, frames, segments) of them are needed.")
     angles = stored[ANGLES]
     if angles.ndim != 3:
         raise InputFormatError(
@@ -97,8 +105,10 @@ def read_shapes(path: Path, options: ReadOptions) -> Recording:
         )
         for i in range(len(angles))
     ]
-    rate = SHAPE_RATE if options.sampling_rate is None else options.sampling_rate
-    return Recording.from_tracks(tracks, kind="angle", sampling_rate=rate, attrs={"length_unit": "mm"})
+    published = (len(angles), angles.shape[2]) == (PUBLISHED_WORMS, PUBLISHED_SEGMENTS) and centroids is not None
+    rate, source = _choose_rate(options, SHAPE_RATE if published else None)
+    attrs = {"length_unit": "mm", "rate_source": source}
+    return Recording.from_tracks(tracks, kind="angle", sampling_rate=rate, attrs=attrs)
 
 
 def read_eigenworms(path: str | Path) -> FloatArray:
@@ -133,8 +143,9 @@ def read_eigenworms(path: str | Path) -> FloatArray:
             "cannot be more of them than segments. Transpose the matrix."
         )
     basis = basis.astype(np.float64)
-    error = float(np.abs(basis.T @ basis - np.eye(basis.shape[1])).max())
-    if error > ORTHONORMAL_TOLERANCE:
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(np.abs(basis.T @ basis - np.eye(basis.shape[1])).max())
+    if not error <= ORTHONORMAL_TOLERANCE:  # numbers whose products overflow make it NaN
         raise InputFormatError(
             f"{file}: the columns of this {basis.shape[0]} x {basis.shape[1]} matrix are not orthonormal (off by "
             f"{error:.3g}, at most {ORTHONORMAL_TOLERANCE:g} is allowed). Modes belong in columns, each of unit "
@@ -144,53 +155,34 @@ def read_eigenworms(path: str | Path) -> FloatArray:
 
 
 def _is_mat(probe: Probe) -> bool:
-    return probe.is_hdf5 or probe.head.startswith(b"MATLAB")
+    return probe.is_hdf5 or probe.is_matlab
 
 
-def _variables(probe: Probe) -> dict[str, str]:
-    """Name the variables of a MATLAB file and their class; empty for other files."""
-    if probe.is_hdf5:
-        return _variables_hdf5(probe)
-    if not probe.head.startswith(b"MATLAB"):
+def _variables(probe: Probe) -> dict[str, Variable]:
+    """Name the variables of a MATLAB file; empty for other files, HDF5 ones of other programs included."""
+    if probe.is_hdf5 and not probe.hdf5_names & {"#refs#", ANGLES, BASIS}:
         return {}
-    from scipy.io import whosmat
-
-    with _MatErrors(probe.path):
-        return {name: kind for name, _, kind in whosmat(probe.path)}
+    return probe.matlab_variables
 
 
-def _variables_hdf5(probe: Probe) -> dict[str, str]:
-    if not probe.hdf5_names & {"#refs#", ANGLES, BASIS}:
-        return {}
-    with h5py.File(probe.path, "r") as file:
-        return {
-            name: "cell" if h5py.check_ref_dtype(item.dtype) is h5py.Reference else "array"
-            for name, item in file.items()
-            if isinstance(item, h5py.Dataset)
-        }
+def _cell_names(found: dict[str, Variable]) -> list[str]:
+    return [name for name, variable in found.items() if variable.kind == CELL]
 
 
-class _MatErrors:
-    """Turns the many errors of a broken MATLAB file into one that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        from scipy.io.matlab import MatReadError
-
-        if isinstance(error, ValueError | OSError | TypeError | KeyError | EOFError | zlib.error | MatReadError):
-            raise InputFormatError(
-                f"{self.path}: starts like a MATLAB file but cannot be opened ({error}). It is probably truncated; "
-                "copy it again."
-            ) from error
+def _choose_rate(options: ReadOptions, published: float | None) -> tuple[float, str]:
+    """Take the rate that was stated, or that of the published data; it is never guessed."""
+    if options.sampling_rate is not None:
+        return options.sampling_rate, "stated"
+    if published is None:
+        raise SamplingError(
+            "The file holds no frame rate, and its arrays do not have the shapes of the published recordings, whose "
+            "rate is known. State it with sampling_rate= (or --rate on the command line)."
+        )
+    return published, "published layout"
 
 
-def _choose_cells(found: dict[str, str]) -> str:
-    cells = [name for name, kind in found.items() if kind == "cell"]
+def _choose_cells(found: dict[str, Variable]) -> str:
+    cells = _cell_names(found)
     if AMPLITUDES in cells:
         return AMPLITUDES
     if len(cells) != 1:
@@ -201,48 +193,40 @@ def _choose_cells(found: dict[str, str]) -> str:
     return cells[0]
 
 
-def _load_cells(path: Path, name: str) -> list[NDArray[Any]]:
-    """Load the cells in MATLAB's own order, each as (frames, modes)."""
-    with _MatErrors(path):
-        if not Probe(path).is_hdf5:
-            from scipy.io import loadmat
+def _check_cells(name: str, cells: Sequence[NDArray[Any]]) -> None:
+    for i, cell in enumerate(cells):
+        if cell.ndim != 2 or cell.dtype.kind not in "fiu" or cell.size == 0:
+            raise InputFormatError(
+                f"{_describe(name, i, cell)}; numbers of shape (frames, modes) are needed. Remove or repair this cell."
+            )
+    _refuse_labels(name, cells)
+    for i, cell in enumerate(cells):
+        if cell.shape[1] > MAX_MODES and cell.shape[0] <= MAX_MODES:
+            raise InputFormatError(
+                f"{_describe(name, i, cell)}, modes in rows; frames belong in rows. Transpose every cell in MATLAB."
+            )
+        if cell.shape[1] > MAX_MODES:
+            raise InputFormatError(
+                f"{_describe(name, i, cell)}; amplitudes of at most {MAX_MODES} modes are expected. If these are "
+                f"angles, save them as an array {ANGLES} (animals, frames, segments)."
+            )
 
-            return list(loadmat(path, variable_names=[name])[name].ravel(order="F"))
-        with h5py.File(path, "r") as file:
-            # the references stand in the order of the cells; their names in #refs# do not
-            return [_dereference(file[reference]) for reference in file[name][()].ravel()]
+
+def _describe(name: str, index: int, cell: NDArray[Any]) -> str:
+    return f"Cell {index + 1} of {name} holds {cell.dtype} of shape {cell.shape}"
 
 
-def _dereference(cell: h5py.Dataset | h5py.Group) -> NDArray[Any]:
-    if isinstance(cell, h5py.Group) or cell.attrs.get("MATLAB_empty", 0):
-        return np.empty((0, 0))
-    return np.asarray(cell[()]).T  # MATLAB stores columns first
+def _refuse_labels(name: str, cells: Sequence[NDArray[Any]]) -> None:
+    """Refuse whole numbers that are never below minus one: states of behaviour, not amplitudes, which have signs.
 
-
-def _check_cell(name: str, index: int, cell: NDArray[Any]) -> FloatArray:
-    what = f"Cell {index + 1} of {name} holds {cell.dtype} of shape {cell.shape}"
-    if cell.ndim != 2 or cell.dtype.kind not in "fiu" or cell.size == 0:
-        raise InputFormatError(f"{what}; numbers of shape (frames, modes) are needed. Remove or repair this cell.")
-    if cell.shape[1] > MAX_MODES and cell.shape[0] <= MAX_MODES:
-        raise InputFormatError(f"{what}, modes in rows; frames belong in rows. Transpose every cell in MATLAB.")
-    if cell.shape[1] > MAX_MODES:
+    All cells are judged together, so that amplitudes pass even when they are rounded to whole numbers.
+    """
+    known = np.concatenate([cell[np.isfinite(cell)].astype(float) for cell in cells]) if cells else np.empty(0)
+    if known.size and known.min() >= LOWEST_LABEL and (known == np.round(known)).all():
         raise InputFormatError(
-            f"{what}; amplitudes of at most {MAX_MODES} modes are expected. If these are angles, save them as an "
-            f"array {ANGLES} (animals, frames, segments)."
+            f"{name} holds nothing but whole numbers from {known.min():g} to {known.max():g}; these are labels of "
+            "states, not amplitudes. Give the file with the amplitudes that the labels were made from."
         )
-    return cell
-
-
-def _load_arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    """Load arrays with all their dimensions, in MATLAB's order (pymatreader would drop those of length one)."""
-    with _MatErrors(path):
-        if Probe(path).is_hdf5:
-            with h5py.File(path, "r") as file:
-                return {name: np.asarray(file[name][()]).T for name in names if name in file}
-        from scipy.io import loadmat
-
-        stored = loadmat(path, variable_names=names)
-    return {name: np.asarray(stored[name]) for name in names if name in stored}
 
 
 def _shape_angles(theta: FloatArray) -> FloatArray:
@@ -287,7 +271,7 @@ def _body_lengths(pixels: NDArray[Any] | None, shape: tuple[int, ...]) -> FloatA
 
 
 def _load_basis_mat(path: Path) -> NDArray[Any]:
-    stored = _load_arrays(path, (BASIS,))
+    stored = read_matlab(path, (BASIS,))
     if BASIS not in stored:
         found = ", ".join(_variables(Probe(path))) or "no variables that can be read"
         raise InputFormatError(f"{path}: holds {found}; a variable named {BASIS} is needed.")

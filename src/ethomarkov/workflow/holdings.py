@@ -144,8 +144,8 @@ def _read_postures(directory: Path, archives: Sequence[Path]) -> Recording | Non
     """Read the whole dataset where it is there, else single worms."""
     whole = sorted(directory.glob("*PNAS2011-DataStitched*.mat"))
     if whole:
-        recording, shapes = read(whole[0]), directory / "shapes.mat"
-        return _with_paths(recording, read(shapes)) if shapes.is_file() else recording
+        recording, shapes = read(whole[0], sampling_rate=RATE), directory / "shapes.mat"
+        return _with_paths(recording, read(shapes, sampling_rate=2 * RATE)) if shapes.is_file() else recording
     return read(archives) if archives else None
 
 

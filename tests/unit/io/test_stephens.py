@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import scipy.io
 
-from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io import read
+from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.io import matlab, read
 from ethomarkov.io.stephens import read_eigenworms
 
 
@@ -38,16 +38,17 @@ class TestAmplitudes:
     def test_cells_come_in_their_own_order(self, tmp_path, variable, userblock):
         path, cells = tmp_path / "stitched.mat", worms()
         write_cells(path, cells, variable=variable, userblock=userblock)
-        recording = read(path)
+        recording = read(path, sampling_rate=8)
         assert recording.kind == "amplitude"
-        assert recording.sampling.rate == 16.0
+        assert recording.sampling.rate == 8.0
+        assert recording.dataset.attrs["rate_source"] == "stated"
         assert recording.individuals == ("worm_00", "worm_01", "worm_02")
         assert recording.dataset.attrs["source_format"] == "stephens"
         np.testing.assert_array_equal(recording.values, np.concatenate(cells).astype(np.float32))
 
     def test_zero_is_an_amplitude(self, tmp_path):
         write_cells(tmp_path / "tr.mat", worms())
-        assert read(tmp_path / "tr.mat").segments.count_rows().tolist() == [36, 40, 40]
+        assert read(tmp_path / "tr.mat", sampling_rate=8).segments.count_rows().tolist() == [36, 40, 40]
 
     def test_all_modes_are_kept_and_rate_can_be_stated(self, tmp_path):
         write_cells(tmp_path / "tr.mat", worms(n_modes=6))
@@ -59,14 +60,60 @@ class TestAmplitudes:
         cells = np.empty((1, 3), dtype=object)
         cells[0, :] = worms()
         scipy.io.savemat(tmp_path / "old.mat", {"tr": cells})
-        np.testing.assert_array_equal(read(tmp_path / "old.mat").values, np.concatenate(worms()).astype(np.float32))
+        values = read(tmp_path / "old.mat", sampling_rate=8).values
+        np.testing.assert_array_equal(values, np.concatenate(worms()).astype(np.float32))
+
+    @pytest.mark.parametrize("n_modes", [5, 6])
+    def test_the_rate_of_the_published_recording_is_known(self, tmp_path, n_modes):
+        write_cells(tmp_path / "tr.mat", worms(1, 33_600, n_modes))
+        recording = read(tmp_path / "tr.mat")
+        assert recording.sampling.rate == 16.0
+        assert recording.dataset.attrs["rate_source"] == "published layout"
+        assert read(tmp_path / "tr.mat", sampling_rate=20).sampling.rate == 20.0
+
+    @pytest.mark.parametrize(
+        ("n_frames", "n_modes", "variable"), [(33_599, 5, "tr"), (33_600, 4, "tr"), (33_600, 5, "x")]
+    )
+    def test_no_rate_is_invented(self, tmp_path, n_frames, n_modes, variable):
+        write_cells(tmp_path / "tr.mat", worms(1, n_frames, n_modes), variable=variable)
+        with pytest.raises(SamplingError, match="sampling_rate="):
+            read(tmp_path / "tr.mat")
+
+    @pytest.mark.parametrize("lowest", [-1, 0, 1])
+    @pytest.mark.parametrize("shape", [(200, 1), (1, 200), (33_600, 5)])
+    @pytest.mark.parametrize("kind", [float, np.uint8, np.int16])
+    def test_labels_are_no_amplitudes(self, tmp_path, lowest, shape, kind):
+        states = (
+            np.random.default_rng(0).integers(max(lowest, 0) if kind is np.uint8 else lowest, 8, shape).astype(kind)
+        )
+        if kind is float:
+            states[0, 0] = np.nan
+        cells = np.empty((1, 2), dtype=object)
+        cells[0, :] = [states, states]
+        scipy.io.savemat(tmp_path / "labels.mat", {"tr": cells})
+        with pytest.raises(InputFormatError, match="labels of states, not amplitudes"):
+            read(tmp_path / "labels.mat", sampling_rate=16)
+
+    @pytest.mark.parametrize("decimals", [0, 1, 2, 6])
+    @pytest.mark.parametrize("seed", range(5))
+    def test_rounded_amplitudes_are_no_labels(self, tmp_path, seed, decimals):
+        cells = [np.round(cell, decimals) for cell in worms(seed=seed)]
+        write_cells(tmp_path / "tr.mat", cells)
+        assert len(read(tmp_path / "tr.mat", sampling_rate=16).values) == 120
+
+    def test_many_cells_of_one_large_array(self, tmp_path, monkeypatch):
+        write_cells(tmp_path / "tr.mat", worms())
+        monkeypatch.setattr(matlab, "FREE_BYTES", 0)
+        monkeypatch.setattr(matlab, "BYTES_PER_BYTE", 0)
+        with pytest.raises(InputFormatError, match=r"tr needs 0 MB, more than the 0 MB"):
+            read(tmp_path / "tr.mat", sampling_rate=16)
 
     def test_tr_is_preferred(self, tmp_path):
         path = tmp_path / "two.mat"
         write_cells(path, worms())
         with h5py.File(path, "r+") as file:
             file["other"] = file["tr"][:1]
-        assert len(read(path).individuals) == 3
+        assert len(read(path, sampling_rate=8).individuals) == 3
 
     def test_several_cell_arrays_are_named(self, tmp_path):
         path = tmp_path / "two.mat"
@@ -79,9 +126,9 @@ class TestAmplitudes:
     @pytest.mark.parametrize(
         ("cell", "message"),
         [
-            (np.ones((5, 60)), "modes in rows"),
-            (np.ones((60, 100)), "at most 20 modes"),
-            (np.ones((3, 4, 5)), "shape"),
+            (np.full((5, 60), 0.5), "modes in rows"),
+            (np.full((60, 100), 0.5), "at most 20 modes"),
+            (np.full((3, 4, 5), 0.5), "shape"),
         ],
     )
     def test_cells_of_other_shapes(self, tmp_path, cell, message):
@@ -97,7 +144,7 @@ class TestAmplitudes:
     def test_differing_numbers_of_modes(self, tmp_path):
         write_cells(tmp_path / "tr.mat", [*worms(1), *worms(1, n_modes=6)])
         with pytest.raises(InputFormatError, match="all animals need the same"):
-            read(tmp_path / "tr.mat")
+            read(tmp_path / "tr.mat", sampling_rate=8)
 
     def test_truncated_older_file(self, tmp_path):
         path = tmp_path / "old.mat"
@@ -123,10 +170,10 @@ class TestShapes:
     def test_angles_path_and_length(self, tmp_path):
         stored = shapes()
         scipy.io.savemat(tmp_path / "shapes.mat", stored)
-        recording = read(tmp_path / "shapes.mat")
+        recording = read(tmp_path / "shapes.mat", sampling_rate=30)
         theta = stored["theta_ensemble"]
         assert recording.kind == "angle"
-        assert recording.sampling.rate == 32.0
+        assert recording.sampling.rate == 30.0
         assert recording.dataset.attrs["length_unit"] == "mm"
         assert recording.segments.count_rows().tolist() == [27, 30]
         values = recording.values.reshape(theta.shape)
@@ -142,7 +189,7 @@ class TestShapes:
     def test_angles_are_unwrapped_along_the_body(self, tmp_path):
         body = np.linspace(0, 2 * np.pi, 20)[None, None] * np.linspace(0.9, 1.1, 10)[None, :, None]
         scipy.io.savemat(tmp_path / "shapes.mat", {"theta_ensemble": np.angle(np.exp(1j * (body + 0.1)))})
-        values = read(tmp_path / "shapes.mat").values
+        values = read(tmp_path / "shapes.mat", sampling_rate=30).values
         np.testing.assert_allclose(values, body[0] - body[0].mean(axis=1, keepdims=True), atol=1e-5)
 
     @pytest.mark.parametrize(
@@ -157,7 +204,8 @@ class TestShapes:
     def test_lengths_in_other_shapes(self, tmp_path, reshape):
         stored = shapes()
         scipy.io.savemat(tmp_path / "s.mat", stored | {"wormLength": reshape(stored["wormLength"])})
-        assert read(tmp_path / "s.mat").body_lengths == pytest.approx({"worm_00": 0.5, "worm_01": 0.7})
+        recording = read(tmp_path / "s.mat", sampling_rate=30)
+        assert recording.body_lengths == pytest.approx({"worm_00": 0.5, "worm_01": 0.7})
 
     def test_without_path_and_length(self, tmp_path):
         scipy.io.savemat(tmp_path / "s.mat", {"theta_ensemble": shapes()["theta_ensemble"]})
@@ -168,14 +216,28 @@ class TestShapes:
 
     def test_single_animal_keeps_its_dimensions(self, tmp_path):
         scipy.io.savemat(tmp_path / "s.mat", shapes(n_animals=1))
-        assert read(tmp_path / "s.mat").body_lengths == pytest.approx({"worm_00": 0.5})
+        assert read(tmp_path / "s.mat", sampling_rate=30).body_lengths == pytest.approx({"worm_00": 0.5})
+
+    def test_the_rate_of_the_published_shapes_is_known(self, tmp_path):
+        scipy.io.savemat(tmp_path / "s.mat", shapes(12, 30, 100))
+        recording = read(tmp_path / "s.mat")
+        assert recording.sampling.rate == 32.0
+        assert recording.dataset.attrs["rate_source"] == "published layout"
+
+    @pytest.mark.parametrize(("n_animals", "n_segments", "without"), [(11, 100, ""), (12, 99, ""), (12, 100, "wormCm")])
+    def test_no_rate_is_invented(self, tmp_path, n_animals, n_segments, without):
+        stored = shapes(n_animals, 30, n_segments)
+        scipy.io.savemat(tmp_path / "s.mat", {name: values for name, values in stored.items() if name != without})
+        with pytest.raises(SamplingError, match="sampling_rate="):
+            read(tmp_path / "s.mat")
 
     def test_saved_as_v73(self, tmp_path):
         with h5py.File(tmp_path / "s.mat", "w") as file:
             for name, values in shapes().items():
                 file[name] = values.T
         scipy.io.savemat(tmp_path / "old.mat", shapes())
-        np.testing.assert_array_equal(read(tmp_path / "s.mat").values, read(tmp_path / "old.mat").values)
+        new, old = (read(tmp_path / name, sampling_rate=30) for name in ("s.mat", "old.mat"))
+        np.testing.assert_array_equal(new.values, old.values)
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -218,6 +280,7 @@ class TestEigenworms:
             (basis(30, 5).T, "Transpose"),
             (2 * basis(), "not orthonormal"),
             (np.where(np.eye(30), np.nan, basis()), "30 of 900 entries are not finite"),
+            (1e200 * basis() * np.where(np.arange(30) % 2, 1, -1), "not orthonormal"),
         ],
     )
     def test_other_matrices_are_refused(self, tmp_path, matrix, message):
