@@ -1,6 +1,7 @@
 """WCON files (Worm tracker Commons Object Notation): spines of worms as JSON, plain or zipped."""
 
 import json
+import lzma
 import re
 import zipfile
 import zlib
@@ -8,43 +9,30 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ethomarkov import __version__
 from ethomarkov._core.types import BoolArray, FloatArray
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.hdf5 import FREE_BYTES, MEGABYTE
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import HEAD_BYTES, Probe
 from ethomarkov.io.registry import reader, writer
+from ethomarkov.io.units import parse_unit
 from ethomarkov.recording import Recording, Track
 from ethomarkov.recording.tracks import median_length, restate_rate
 
-MAX_MEMBER_BYTES = 4 * 2**30
+TEXT_BYTES_PER_BYTE = 100
+"""Text packs well: a member may unpack to this many bytes per byte of its archive, beyond the free ones."""
 ZIP_SIGNATURE = b"PK"
+NUMBERS = {int, float, type(None)}
+NO_LIST = -1
 VENTRAL_SIDES = {"CW": "clockwise", "CCW": "anticlockwise", "?": "unknown"}
 OPPOSITE = {"CW": "CCW", "CCW": "CW", "?": "?"}
 
-# Sizes in seconds and millimetres. The micro sign exists twice in Unicode, and the standard allows both.
-_LETTERS = {"c": 1e-2, "m": 1e-3, "u": 1e-6, "\u00b5": 1e-6, "\u03bc": 1e-6, "n": 1e-9, "k": 1e3, "M": 1e6, "G": 1e9}
-_WORDS = {"centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3, "mega": 1e6, "giga": 1e9}
-_PREFIXED = {
-    "time": ({"s": 1.0, "sec": 1.0}, {"second": 1.0, "seconds": 1.0}),
-    "length": ({"m": 1e3}, dict.fromkeys(("metre", "metres", "meter", "meters"), 1e3)),
-}
-_PLAIN = {
-    "time": {"min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86400.0, "day": 86400.0}
-    | {"minutes": 60.0, "hours": 3600.0, "days": 86400.0},
-    "length": {"micron": 1e-3, "microns": 1e-3, "in": 25.4, "inch": 25.4, "inches": 25.4},
-}
-_SIZES = {
-    dimension: plain
-    | {p + u: a * b for p, a in ({"": 1.0} | _LETTERS).items() for u, b in _PREFIXED[dimension][0].items()}
-    | {p + u: a * b for p, a in ({"": 1.0} | _WORDS).items() for u, b in _PREFIXED[dimension][1].items()}
-    for dimension, plain in _PLAIN.items()
-}
-_EXAMPLES = {"time": "s, ms, min, h, d", "length": "m, cm, mm, um, nm, micron, in"}
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DIMENSION = {"t": "time", "x": "length", "y": "length", "ox": "length", "oy": "length", "cx": "length", "cy": "length"}
 
 
@@ -136,7 +124,7 @@ def _load_chunks(path: Path) -> dict[Path, object]:
     waiting = [path]
     while waiting:
         chunk = waiting.pop()
-        if chunk not in found and (chunk == path or chunk.is_file()):
+        if chunk not in found:
             found[chunk] = _parse_json(_read_bytes(chunk), chunk)
             waiting.extend(_neighbours(found[chunk], chunk))
     return dict(sorted(found.items()))
@@ -144,15 +132,31 @@ def _load_chunks(path: Path) -> dict[Path, object]:
 
 def _parse_json(content: bytes, path: Path) -> object:
     try:
-        document: object = json.loads(content)
+        document: object = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
         raise InputFormatError(
             f"{path}: is not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}). It is probably "
             "truncated or edited by hand; copy or export it again."
         ) from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise InputFormatError(
+            f"{path}: is JSON with lists in lists beyond all depth, which no tracker writes. Export it again."
+        ) from error
+    except ValueError as error:
         raise InputFormatError(f"{path}: is not valid JSON ({error}). Export it again as UTF-8 text.") from error
     return document
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"it holds {word}; JSON has null for what is missing and no infinite numbers")
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return found
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -162,7 +166,7 @@ def _read_bytes(path: Path) -> bytes:
             return file.read()
     try:
         return _read_member(path)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError, lzma.LZMAError) as error:
         raise InputFormatError(
             f"{path}: the zip archive cannot be read ({error}). It is truncated, encrypted or packed in an unusual "
             "way; copy it again or unpack it first."
@@ -185,11 +189,11 @@ def _read_member(path: Path) -> bytes:
                 f"{path}: the archive holds {len(members)} .wcon or .json files; exactly one is needed. "
                 "Unpack it and name the files to read."
             )
-        size = archive.getinfo(members[0]).file_size
-        if size > MAX_MEMBER_BYTES:
+        size, allowed = archive.getinfo(members[0]).file_size, FREE_BYTES + TEXT_BYTES_PER_BYTE * path.stat().st_size
+        if size > allowed:
             raise InputFormatError(
-                f"{path}: {members[0]!r} would unpack to {size / 2**30:.3g} GiB; at most "
-                f"{MAX_MEMBER_BYTES / 2**30:.3g} GiB are read. Split the recording into chunks."
+                f"{path}: {members[0]!r} would unpack to {size / MEGABYTE:,.0f} MB; at most "
+                f"{allowed / MEGABYTE:,.0f} MB are read from an archive of this size. Unpack it first if you trust it."
             )
         return archive.read(members[0])
 
@@ -215,7 +219,14 @@ def _neighbours(document: object, path: Path) -> list[Path]:
     if not isinstance(this, str) or not this or this not in path.name:
         return []
     before, _, after = path.name.rpartition(this)
-    return [path.with_name(before + part + after) for part in others]
+    chunks = [path.with_name(before + part + after) for part in others]
+    absent = next((chunk for chunk in chunks if not chunk.is_file()), None)
+    if absent is not None:
+        raise InputFormatError(
+            f"{path}: belongs to a recording in several files, of which {absent.name} is not beside it. Copy it there, "
+            "or remove 'files' to read this part alone."
+        )
+    return chunks
 
 
 def _as_list(value: object) -> list[object]:
@@ -256,54 +267,13 @@ def _read_units(units: object, where: str) -> dict[str, float]:
     }
 
 
-def parse_unit(text: object, dimension: str, where: str = "unit") -> float:
-    """Convert a unit of WCON to seconds or millimetres.
-
-    Parameters
-    ----------
-    text
-        A unit with factors: ``"mm"``, ``"0.04*s"``, ``"in/72"``.
-    dimension
-        "time" or "length".
-    where
-        Where it stands, for the error.
-
-    Examples
-    --------
-    >>> parse_unit("0.04*s", "time"), parse_unit("in/10", "length")
-    (0.04, 2.54)
-    """
-    size, powers = 1.0, Counter[str]()
-    terms = re.split(r"([*/])", f"*{text}".replace(" ", "")) if isinstance(text, str) else ["", "*", repr(text)]
-    for operator, term in zip(terms[1::2], terms[2::2], strict=True):
-        kind, factor = _term_size(term)
-        power = 1 if operator == "*" else -1
-        size *= factor**power
-        powers[kind] += power
-    if {kind: power for kind, power in powers.items() if kind and power} != {dimension: 1}:
-        raise InputFormatError(
-            f"{where} is {text!r}, which is not a unit of {dimension} known here. Accepted are "
-            f"{_EXAMPLES[dimension]} (SI prefixes, English words), with factors such as '0.04*s' or 'in/72'. "
-            "Correct the unit, or convert the numbers."
-        )
-    return size
-
-
-def _term_size(term: str) -> tuple[str, float]:
-    """Give dimension and size of one term; numbers have no dimension."""
-    for dimension, sizes in _SIZES.items():
-        if term in sizes:
-            return dimension, sizes[term]
-    if _NUMBER.fullmatch(term) and np.isfinite(float(term)) and float(term) > 0:
-        return "", float(term)
-    return "unknown", 1.0
-
-
 def _read_record(record: object, scale: Mapping[str, float], where: str) -> _Piece:
     fields = record if isinstance(record, dict) else {}
     lacking = [key for key in ("id", "t", "x", "y") if fields.get(key) is None]
     if lacking:
         raise InputFormatError(f"{where} lacks {', '.join(lacking)}; every record needs id, t, x and y. Add them.")
+    if type(fields["id"]) not in (str, int, float):
+        raise InputFormatError(f"{where}.id is no name; text or a number is needed. Correct it.")
     if not isinstance(fields["t"], list):
         fields = fields | {key: [fields[key]] for key in ("t", "x", "y")}
     time = _numbers(fields["t"], f"{where}.t") * scale["t"]
@@ -331,13 +301,37 @@ def _read_record(record: object, scale: Mapping[str, float], where: str) -> _Pie
 
 def _numbers(value: object, where: str) -> FloatArray:
     """Convert a JSON array to numbers; null becomes NaN."""
+    cells = np.array(value, dtype=object)
+    if cells.ndim != 1:
+        raise InputFormatError(f"{where} is nested {cells.ndim} deep; one list of numbers is needed there.")
+    found = _to_floats(cells)
+    if found is None:
+        odd = [one for one in cells if type(one) not in NUMBERS] or [max(cells, key=_magnitude)]
+        raise InputFormatError(f"{where} holds something else than numbers and null: {_excerpt(odd[0])}. Correct it.")
+    return found
+
+
+def _to_floats(cells: NDArray[Any]) -> FloatArray | None:
+    """Convert cells that are numbers or null; None if any is something else, or beyond the range of numbers.
+
+    Text is not a number, even where it looks like one.
+    """
+    if not set(map(type, cells.ravel())) <= NUMBERS:
+        return None
     try:
-        numbers: FloatArray = np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputFormatError(f"{where} holds something else than numbers and null ({error}). Correct it.") from error
-    if numbers.ndim != 1:
-        raise InputFormatError(f"{where} is nested {numbers.ndim} deep; one list of numbers is needed there.")
-    return numbers
+        numbers: FloatArray = cells.astype(float)
+    except OverflowError:
+        return None
+    return None if np.isinf(numbers).any() else numbers
+
+
+def _magnitude(number: float | None) -> float:
+    return 0 if number is None else abs(number)
+
+
+def _excerpt(value: object) -> str:
+    text = json.dumps(value) if isinstance(value, str | float | bool) else type(value).__name__
+    return text if len(text) <= 40 else text[:40] + "…"
 
 
 def _read_spines(
@@ -358,13 +352,20 @@ def _read_rows(value: object, n_frames: int, where: str) -> list[FloatArray]:
     if not isinstance(value, list) or len(value) != n_frames:
         found = f"{len(value)} entries" if isinstance(value, list) else "a single value"
         raise InputFormatError(f"{where} has {found} for {n_frames} times; one list of points per time is needed.")
-    try:
-        block = np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        block = np.empty(0)
-    if block.ndim == 2:
+    cells = _as_block(value)
+    block = None if cells is None else _to_floats(cells)
+    if block is not None:
         return list(block)
     return [_numbers([] if row is None else _as_list(row), f"{where}[{index}]") for index, row in enumerate(value)]
+
+
+def _as_block(rows: list[object]) -> NDArray[Any] | None:
+    """Lay lists of one length out as a table; None when they are no such lists."""
+    lengths = {len(row) if isinstance(row, list) else NO_LIST for row in rows}
+    if len(lengths) != 1 or NO_LIST in lengths:
+        return None
+    cells = np.array(rows, dtype=object)
+    return cells if cells.ndim == 2 else None
 
 
 def _read_pair(
@@ -391,7 +392,7 @@ def _read_labels(
 ) -> list[str]:
     """Read one label per frame; empty where the file says nothing, "?" where it says that it does not know."""
     value = fields.get(key, "")
-    labels = ["?" if one is None else str(one) for one in _as_list(value)]
+    labels = ["?" if one is None else one if isinstance(one, str) else _excerpt(one) for one in _as_list(value)]
     labels = labels if isinstance(value, list) else labels * n_frames
     wrong = next((label for label in labels if label not in ("", *allowed)), None)
     if wrong is not None or len(labels) != n_frames:

@@ -148,36 +148,33 @@ def test_keeps_the_sides(tmp_path, labels, side, head):
 
 
 @pytest.mark.parametrize(
-    ("text", "dimension", "size"),
+    "text",
     [
-        ("s", "time", 1),
-        ("ms", "time", 1e-3),
-        ("msec", "time", 1e-3),
-        ("milliseconds", "time", 1e-3),
-        ("min", "time", 60),
-        ("hours", "time", 3600),
-        ("7*day", "time", 7 * 86400),
-        ("0.04*s", "time", 0.04),
-        ("s/25", "time", 0.04),
-        ("1/25*s", "time", 0.04),
-        ("mm", "length", 1),
-        ("m", "length", 1000),
-        ("micrometers", "length", 1e-3),
-        ("microns", "length", 1e-3),
-        ("um", "length", 1e-3),
-        ("\u00b5m", "length", 1e-3),
-        ("\u03bcm", "length", 1e-3),
-        ("in/72", "length", 25.4 / 72),
-        ("12 * inch", "length", 12 * 25.4),
-        ("1e-3*m", "length", 1),
+        "furlong",
+        "px",
+        "1",
+        "",
+        "s",
+        "mm^2",
+        "mm*mm",
+        "0*mm",
+        "mm/0",
+        "nan*mm",
+        "msecond",
+        "millis",
+        "C",
+        "rad",
+        "mm^",
+        "mm^x",
+        "(mm",
+        "mm)",
+        "2mm",
+        "1_5*mm",
+        "m^9999",
+        "mm*0^-1",
+        "-1*mm",
+        3,
     ],
-)
-def test_understands_units(text, dimension, size):
-    assert wcon.parse_unit(text, dimension) == pytest.approx(size)
-
-
-@pytest.mark.parametrize(
-    "text", ["furlong", "px", "1", "", "s", "mm^2", "mm*mm", "0*mm", "mm/0", "nan*mm", "msecond", 3]
 )
 def test_refuses_other_units_by_name(tmp_path, text):
     path = save(tmp_path / "a.wcon", record(wave(3, 4)), UNITS | {"x": text})
@@ -238,14 +235,21 @@ def test_does_not_claim_other_json(tmp_path):
 
 def test_follows_chunks_beside_the_file(tmp_path):
     points = wave(6, 4)
-    first, last = record(points[:3]), record(points[3:] * 1000)
-    last["t"] = [0.3, 0.4, 0.5]
+    first, middle, last = record(points[:3]), record(points[3:5] * 1000), record(points[5:])
+    middle["t"], last["t"] = [0.3, 0.4], [0.5]
     start = save(tmp_path / "run_0.wcon", first, files={"this": "_0", "prev": None, "next": ["_1", "_2"]})
-    save(tmp_path / "run_1.wcon", last, UNITS | {"x": "um", "y": "um"}, files={"current": "_1", "prev": "_0"})
+    save(tmp_path / "run_1.wcon", middle, UNITS | {"x": "um", "y": "um"}, files={"current": "_1", "prev": "_0"})
+    save(tmp_path / "run_2.wcon", last)
     recording = io.read(start)
     np.testing.assert_allclose(recording.values, points, atol=1e-6)
-    assert recording.dataset.attrs["source_chunks"] == "run_0.wcon, run_1.wcon"
+    assert recording.dataset.attrs["source_chunks"] == "run_0.wcon, run_1.wcon, run_2.wcon"
     assert np.array_equal(io.read(tmp_path / "run_1.wcon").values, recording.values)
+
+
+def test_a_missing_chunk_is_named(tmp_path):
+    path = save(tmp_path / "run_0.wcon", record(wave(3, 4)), files={"this": "_0", "next": ["_1"]})
+    with pytest.raises(InputFormatError, match=r"run_1\.wcon is not beside it"):
+        io.read(path)
 
 
 @pytest.mark.parametrize("files", [{"this": "_7", "next": "_1"}, {"next": "_1"}, {"this": "", "next": [""]}, "none"])
@@ -293,7 +297,8 @@ def test_refuses_archives_with_two_recordings(tmp_path):
 
 
 def test_refuses_absurd_expansion(tmp_path, monkeypatch):
-    monkeypatch.setattr(wcon, "MAX_MEMBER_BYTES", 1000)
+    monkeypatch.setattr(wcon, "FREE_BYTES", 1000)
+    monkeypatch.setattr(wcon, "TEXT_BYTES_PER_BYTE", 1)
     with pytest.raises(InputFormatError, match="would unpack"):
         io.read(pack(tmp_path / "a.wcon.zip", {"a.wcon": " " * 5000}))
 
@@ -333,6 +338,31 @@ def test_other_content_of_a_wcon_file(tmp_path, content):
         io.read(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000, "beyond all depth"),
+        ("9" * 5000, "digits"),
+        ('{"units": NaN}', "holds NaN; JSON has null"),
+        ('{"units": -Infinity}', "holds -Infinity"),
+        ('{"units": {"t": "s", "t": "ms"}}', "'t' stands twice"),
+    ],
+)
+def test_json_that_no_tracker_writes(tmp_path, text, message):
+    path = tmp_path / "a.wcon"
+    path.write_text(text)
+    with pytest.raises(InputFormatError, match=message) as caught:
+        io.read(path)
+    assert len(str(caught.value)) < 400
+
+
+def test_numbers_beyond_the_range_of_numbers(tmp_path):
+    path = save(tmp_path / "a.wcon", record(wave(3, 4)))
+    path.write_text(path.read_text().replace('"t": [0.0', '"t": [1e999'))
+    with pytest.raises(InputFormatError, match="Infinity"):
+        io.read(path)
+
+
 @pytest.mark.parametrize("key", ["units", "data"])
 def test_missing_sections(tmp_path, key):
     path = tmp_path / "a.wcon"
@@ -359,7 +389,14 @@ def test_missing_units(tmp_path, units):
         ({"x": [[1, "a", 3, 4]] * 3}, "else than numbers"),
         ({"x": [[[1]] * 4] * 3}, "nested"),
         ({"x": [[10**400, 2, 3, 4]] * 3}, "else than numbers"),
-        ({"t": [0, "now", 2]}, "else than numbers"),
+        ({"t": [0, "now", 2]}, 'else than numbers and null: "now"'),
+        ({"t": [0, "1_5", 2]}, '"1_5"'),
+        ({"x": [["1.5", 2, 3, 4]] * 3}, '"1.5"'),
+        ({"x": [[True, 2, 3, 4]] * 3}, "true"),
+        ({"x": [[[], 2, 3, 4]] * 3}, "else than numbers and null: list"),
+        ({"t": {"a": 1}}, "dict"),
+        ({"id": [1]}, "id is no name"),
+        ({"head": [["L"], "L", "L"]}, "head holds"),
         ({"ox": 1}, "ox alone"),
         ({"cx": [1, 2], "cy": [1, 2]}, "2 values for 3 times"),
         ({"head": "N"}, "'N'"),
