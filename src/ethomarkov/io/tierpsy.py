@@ -9,6 +9,7 @@ import numpy as np
 
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.io.hdf5 import open_hdf5, read_values
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader
@@ -91,7 +92,7 @@ def read_tierpsy(path: Path, options: ReadOptions) -> Recording:
     or a moving stage).
     """
     try:
-        with h5py.File(path, "r") as file:
+        with open_hdf5(path) as file:
             layout = _find_layout(file)
             if layout is None:
                 raise InputFormatError(
@@ -162,7 +163,7 @@ def _read_table(file: h5py.File, layout: _Layout) -> np.ndarray:
             f"the table {layout.table} lacks {', '.join(lacking)}; Tierpsy's own columns are needed. Rerun Tierpsy, "
             "or give the *_featuresN.hdf5 file."
         )
-    rows: np.ndarray = table[()]
+    rows: np.ndarray = read_values(table)
     # The old table is matched to the skeletons by its row, which must survive the sorting.
     if layout.skeleton is None:
         rows = _with_row_number(rows, layout)
@@ -179,6 +180,8 @@ def _with_row_number(rows: np.ndarray, layout: _Layout) -> np.ndarray:
 def _read_points(file: h5py.File, layout: _Layout, rows: np.ndarray) -> FloatArray:
     """Give every row its skeleton, NaN where there is none."""
     stored = file[layout.points]
+    if not isinstance(stored, h5py.Dataset):
+        raise InputFormatError(f"{layout.points} is a group; an array (skeletons, points, 2) is needed. Rerun Tierpsy.")
     if stored.ndim != 3 or stored.shape[2] != 2 or stored.shape[1] < 2:
         raise InputFormatError(
             f"{layout.points} has shape {stored.shape}; (skeletons, points, 2) is needed. Rerun Tierpsy."
@@ -189,7 +192,7 @@ def _read_points(file: h5py.File, layout: _Layout, rows: np.ndarray) -> FloatArr
             f"{layout.table} refers to skeleton {number.max()}, but {layout.points} holds {len(stored)}. The file is "
             "incomplete; copy it again or rerun Tierpsy."
         )
-    skeletons = np.asarray(stored[()], dtype=np.float32)
+    skeletons = np.asarray(read_values(stored), dtype=np.float32)
     points = np.full((number.size, *skeletons.shape[1:]), np.nan, dtype=np.float32)
     good = (number >= 0) & _passed_filter(rows, layout)
     points[good] = skeletons[number[good]]
@@ -246,7 +249,7 @@ def _read_rate(file: h5py.File, attrs: h5py.AttributeManager, options: ReadOptio
 def _rate_of_times(file: h5py.File) -> float | None:
     if "timestamp/time" not in file:
         return None
-    step = _median(np.diff(np.asarray(file["timestamp/time"][()], dtype=float).ravel()))
+    step = _median(np.diff(np.asarray(read_values(file["timestamp/time"]), dtype=float).ravel()))
     return 1.0 / step if step is not None and step > 0 else None
 
 
@@ -255,8 +258,8 @@ def _read_ventral_side(file: h5py.File, attrs: h5py.AttributeManager) -> str:
     side = ""
     if "experiment_info" in file:
         try:
-            side = str(json.loads(_text(file["experiment_info"][()]))["ventral_side"])
-        except (ValueError, KeyError, TypeError):
+            side = str(json.loads(_text(read_values(file["experiment_info"])))["ventral_side"])
+        except (ValueError, KeyError, TypeError, RecursionError):
             side = ""
     side = side or _text(attrs.get("ventral_side"))
     return side if side in VENTRAL_SIDES else "unknown"

@@ -263,7 +263,7 @@ def test_truncated_file(tmp_path, features_n):
     path.write_bytes(path.read_bytes()[:2000])
     with pytest.raises(InputFormatError, match="truncated"):
         io.read(path)
-    with pytest.raises(InputFormatError, match="damaged"):
+    with pytest.raises(InputFormatError, match="truncated"):
         io.read(path, format="tierpsy")
 
 

@@ -143,3 +143,54 @@ def test_damaged_angles(tmp_path, bends):
     path.write_bytes(content)
     with pytest.raises(InputFormatError, match="damaged"):
         io.read(path, sampling_rate=1)
+
+
+# --- training data ---------------------------------------------------------------------------------------------------
+
+
+def save_features(path, skeletons, width=True, **attrs):
+    path.parent.mkdir(exist_ok=True)
+    with h5py.File(path, "w") as file:
+        file["skeletons"] = skeletons
+        if width:
+            file["width"] = np.ones(skeletons.shape[:2])
+        for key, value in attrs.items():
+            file.attrs[key] = value
+    return path
+
+
+@pytest.fixture
+def centerlines():
+    along = np.linspace(0, 50, 21)
+    points = np.stack([along + np.arange(12)[:, None], 5 * np.sin(along / 10 + np.arange(12)[:, None])], axis=2)
+    points[3] = np.nan
+    return points
+
+
+def test_training_data_are_centerlines_with_y_up(tmp_path, centerlines):
+    recording = io.read(save_features(tmp_path / "video_4" / "features.h5", centerlines, framerate=30.0))
+    assert (recording.kind, recording.individuals, recording.sampling.rate) == ("centerline", ("video_4",), 30)
+    np.testing.assert_allclose(recording.values, centerlines * [1, -1], rtol=1e-6)
+    attrs = recording.dataset.attrs
+    assert (attrs["length_unit"], attrs["source_format"]) == ("pixel", "wormpose-features")
+    assert recording.body_lengths["video_4"] == pytest.approx(51.5, abs=2)
+
+
+def test_training_data_without_rate(tmp_path, centerlines):
+    path = save_features(tmp_path / "a.h5", centerlines)
+    with pytest.raises(SamplingError, match="sampling_rate="):
+        io.read(path)
+    assert io.read(path, sampling_rate=9).sampling.rate == 9
+
+
+@pytest.mark.parametrize("rate", ["fast", [1.0, 2.0], np.nan])
+def test_a_rate_that_is_none(tmp_path, centerlines, rate):
+    with pytest.raises(SamplingError, match="sampling_rate="):
+        io.read(save_features(tmp_path / "a.h5", centerlines, framerate=rate))
+
+
+def test_training_data_of_other_shapes(tmp_path, centerlines):
+    with pytest.raises(InputFormatError, match=r"\(12, 21, 1\)"):
+        io.read(save_features(tmp_path / "a.h5", centerlines[..., :1], framerate=30.0))
+    with pytest.raises(InputFormatError, match="lacks skeletons or width"):
+        io.read(save_features(tmp_path / "b.h5", centerlines, width=False), format="wormpose-features")
