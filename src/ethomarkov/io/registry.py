@@ -24,7 +24,10 @@ Recognise = Callable[["Probe"], bool]
 PlainDataset = tuple[dict[str, tuple[tuple[Any, ...], "NDArray[Any]"]], list[str], dict[Any, Any]]
 """Variables by name with their dimensions and values, names of those that are coordinates, attributes."""
 
-MODULES = ("native", "stephens", "tierpsy", "wormpose", "wcon", "poses", "nwb", "csv_table", "npz", "hdf5_arrays")
+MODULES = (
+    "native", "worm_tracker2", "leap", "stephens", "tierpsy", "wormpose", "jabs", "wcon", "poses", "nwb",
+    "csv_table", "npz", "hdf5_arrays",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

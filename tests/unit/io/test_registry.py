@@ -48,6 +48,32 @@ def make_wormpose(path):
     return path
 
 
+def make_wormpose_features(path):
+    with h5py.File(path, "w") as file:
+        file["skeletons"], file["width"] = POINTS, VALUES
+    return path
+
+
+def make_worm_tracker2(path):
+    with path.open("wb") as file:
+        scipy.io.savemat(file, {"worm": {"posture": {"skeleton": {"x": VALUES}}}, "info": {"video": {}}})
+    return path
+
+
+def make_jabs(path):
+    with h5py.File(path, "w") as file:
+        file["poseest/points"] = np.ones((30, 12, 2), np.uint16)
+        file["poseest/confidence"] = np.ones((30, 12), np.float32)
+    return path
+
+
+def make_leap(path):
+    with h5py.File(path, "w") as file:
+        file["positions_pred"] = np.ones((30, 2, 3), np.int32)
+        file["conf_pred"] = np.ones((30, 3), np.float32)
+    return path
+
+
 def make_wcon(path):
     record = {"id": "w", "t": (np.arange(30) / 16).tolist(), "x": POINTS[..., 0].tolist(), "y": POINTS[..., 1].tolist()}
     path.write_text(json.dumps({"units": {"t": "s", "x": "mm", "y": "mm"}, "data": [record]}))
@@ -105,6 +131,10 @@ MAKERS = {
     "stephens": (make_stephens, "PNAS2011-DataStitched.mat"),
     "tierpsy": (make_tierpsy, "video_featuresN.hdf5"),
     "wormpose": (make_wormpose, "results.h5"),
+    "wormpose-features": (make_wormpose_features, "features.h5"),
+    "worm-tracker-2": (make_worm_tracker2, "N2_features.mat"),
+    "jabs": (make_jabs, "video_pose_est_v2.h5"),
+    "leap": (make_leap, "preds.h5"),
     "wcon": (make_wcon, "w.wcon"),
     "movement": (make_movement, "poses.nc"),
     "sleap": (make_sleap, "s.analysis.h5"),
@@ -118,6 +148,10 @@ MISLEADING = {
     "stephens": "r.txt",
     "tierpsy": "video.mat",
     "wormpose": "processed.mat",
+    "wormpose-features": "poses.mat",
+    "worm-tracker-2": "worm.h5",
+    "jabs": "mouse.nc",
+    "leap": "labels.mat",
     "wcon": "w.json",
     "movement": "poses.h5",
     "sleap": "s.mat",
@@ -150,7 +184,8 @@ def test_content_tells_the_format_whatever_the_ending(tmp_path, name):
 def test_the_recording_says_where_it_came_from(tmp_path, name):
     make, usual = MAKERS[name]
     make(tmp_path / usual)
-    attrs = read(tmp_path / usual).dataset.attrs
+    stated = {"sampling_rate": 16.0} if name == "stephens" else {}
+    attrs = read(tmp_path / usual, **stated).dataset.attrs
     assert attrs["source_format"] == name
     assert attrs["source_file"] == usual
 
