@@ -53,8 +53,11 @@ def read_jabs(path: Path, options: ReadOptions) -> Recording:
     are left out), else by tracklets, each of which becomes an animal. Objects of the arena and segmentations are not
     read. The unit is the centimetre where the file gives the size of a pixel. Files hold no frame rate.
     """
-    if not _is_jabs(Probe(path)):
-        raise InputFormatError(f"{path}: lacks {POINTS} or {CONFIDENCE}; a pose file of JABS is needed.")
+    if not _is_jabs(probe := Probe(path)):
+        raise InputFormatError(
+            f"{path}: lacks {POINTS} or {CONFIDENCE}; a pose file of JABS is needed. It holds "
+            f"{probe.contents() or 'no arrays'}."
+        )
     if options.sampling_rate is None:
         raise SamplingError("Pose files of JABS hold no frame rate. State it with sampling_rate= (or --rate).")
     with open_hdf5(path) as file:

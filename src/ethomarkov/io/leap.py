@@ -70,7 +70,10 @@ def _read_predictions(path: Path) -> tuple[FloatArray, FloatArray | None]:
     """Give positions (frames, joints, 2) and confidences (frames, joints), if there are any."""
     stored = _read_python(path) or _read_matlab(path)
     if POSITIONS not in stored:
-        raise InputFormatError(f"{path}: lacks {POSITIONS}; predictions of LEAP are needed. Run predict_box.")
+        raise InputFormatError(
+            f"{path}: lacks {POSITIONS}; predictions of LEAP are needed. It holds "
+            f"{Probe(path).contents() or 'no arrays'}."
+        )
     positions, confidence = stored[POSITIONS], stored.get(CONFIDENCE)
     if positions.ndim != 3 or positions.shape[1] != 2:
         raise InputFormatError(f"{path}: {POSITIONS} has shape {positions.shape}; (frames, 2, joints) is needed.")

@@ -97,7 +97,7 @@ def read_tierpsy(path: Path, options: ReadOptions) -> Recording:
             if layout is None:
                 raise InputFormatError(
                     f"{path}: holds no skeletons of Tierpsy ({SMOOTHED} or {RAW}, with {TRAJECTORIES}). "
-                    "Give the *_featuresN.hdf5 file of the results."
+                    f"It holds {Probe(path).contents() or 'no arrays'}. Give the *_featuresN.hdf5 file of the results."
                 )
             facts = _read_facts(file, layout, options)
             rows = _read_rows(file, layout, facts)

@@ -74,8 +74,8 @@ def _read_skeleton(stored: Mapping[str, NDArray[Any]], path: Path) -> FloatArray
     """Join x and y, each (points, frames), to (frames, points, 2)."""
     if any(name not in stored for name in SKELETON):
         raise InputFormatError(
-            f"{path}: holds no skeleton ({' and '.join(SKELETON)} as numbers); give the features that Worm Tracker 2 "
-            "computed for a single worm."
+            f"{path}: holds no skeleton ({' and '.join(SKELETON)} as numbers), but "
+            f"{Probe(path).contents() or 'no arrays'}; give the features of a single worm."
         )
     x, y = (stored[name] for name in SKELETON)
     if x.shape != y.shape or x.ndim != 2 or x.shape[0] != N_POINTS:

@@ -88,9 +88,10 @@ def read_wormpose_features(path: Path, options: ReadOptions) -> Recording:
     the other tracker found none, ``width`` beside them (not used here) and the attribute ``framerate``; frames follow
     each other without a hole. Images have y down; it is negated, so that it points up.
     """
-    if not _is_features(Probe(path)):
+    if not _is_features(probe := Probe(path)):
         raise InputFormatError(
-            f"{path}: lacks {CENTERLINES} or {WIDTHS}; features of WormPose's training data hold both."
+            f"{path}: lacks {CENTERLINES} or {WIDTHS}; features of WormPose's training data hold both. It holds "
+            f"{probe.contents() or 'no arrays'}."
         )
     with open_hdf5(path) as file:
         points = _read_numbers(file[CENTERLINES], path)
