@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ethomarkov.exceptions import InputFormatError
 
-MOST_LABELS = 100
+LOWEST_LABEL, MOST_LABELS = -1, 100
 TIMES_SEEN = 3
 """Labels come back: a sequence holds each this often, on average; a few whole numbers in a row are no evidence."""
 
@@ -16,8 +16,8 @@ def refuse_labels(values: NDArray[np.number], what: str) -> None:
     Parameters
     ----------
     values
-        Of all animals together, NaN where missing. Whole numbers of which there are fewer than `MOST_LABELS`
-        different ones are labels; measured amplitudes, even rounded to one decimal, are not whole throughout.
+        Of all animals together, NaN where missing. Whole numbers never below minus one, of which there are fewer than
+        `MOST_LABELS` different ones, are labels; amplitudes have both signs, even where they are rounded.
     what
         Where they come from, in words.
 
@@ -30,7 +30,7 @@ def refuse_labels(values: NDArray[np.number], what: str) -> None:
     if known.size == 0 or not (known == np.round(known)).all():
         return
     labels = np.unique(known)
-    if labels.size < MOST_LABELS and known.size >= TIMES_SEEN * labels.size:
+    if labels[0] >= LOWEST_LABEL and labels.size < MOST_LABELS and known.size >= TIMES_SEEN * labels.size:
         raise InputFormatError(
             f"{what} holds nothing but whole numbers, {labels.size} different ones from {labels[0]:g} to "
             f"{labels[-1]:g}: these are labels of states, not posture amplitudes. Give the postures from which they "

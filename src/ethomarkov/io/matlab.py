@@ -1,6 +1,7 @@
 """MATLAB files of both kinds: up to version 7 through scipy, version 7.3 through the door to HDF5."""
 
 import contextlib
+import math
 import struct
 import warnings
 import zlib
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
-from ethomarkov.io.hdf5 import BYTES_PER_BYTE, FREE_BYTES, MEGABYTE, open_hdf5, read_values, text_of
+from ethomarkov.io.hdf5 import open_hdf5, read_values, text_of
+from ethomarkov.io.limits import check_declared
 
 SIGNATURE = b"MATLAB"
 CELL, STRUCT = "cell", "struct"
@@ -50,9 +52,9 @@ def list_variables(path: Path) -> dict[str, Variable]:
     found = {name: Variable(shape=tuple(shape), kind=kind) for name, shape, kind in listed}
     if len(found) < len(listed):
         raise InputFormatError(f"{path}: two variables have the same name among {', '.join(n for n, _, _ in listed)}.")
-    allowed = _allowed_bytes(path)
+    size = path.stat().st_size
     for name, variable in found.items():
-        _check_bytes(path, name, int(np.prod([int(n) for n in variable.shape], dtype=object)) * POINTER_BYTES, allowed)
+        check_declared(f"{path}: {name}", math.prod(int(n) for n in variable.shape) * POINTER_BYTES, size)
     return found
 
 
@@ -86,7 +88,7 @@ def read_cells(path: Path, name: str) -> list[NDArray[Any]]:
             # the references stand in the order of the cells; their names in #refs# do not
             cells = [file[reference] for reference in read_values(file[name]).ravel()]
             needed = sum(cell.size * cell.dtype.itemsize for cell in cells if isinstance(cell, h5py.Dataset))
-            _check_bytes(path, name, needed, _allowed_bytes(path))  # many cells may refer to the same one
+            check_declared(f"{path}: {name}", needed, path.stat().st_size)  # many cells may refer to the same one
             return [np.empty((0, 0)) if (values := _stored_array(cell)) is None else values for cell in cells]
 
 
@@ -134,7 +136,7 @@ def _only(value: object) -> dict[str, Any]:
 
 def _check_elements(path: Path) -> None:
     """Look at the sizes that the variables declare; compressed ones begin with theirs."""
-    allowed = _allowed_bytes(path)
+    size = path.stat().st_size
     with path.open("rb") as file:
         header = file.read(HEADER_BYTES)
         order = ">" if header[126:128] == b"MI" else "<"
@@ -146,23 +148,11 @@ def _check_elements(path: Path) -> None:
             if kind == COMPRESSED:
                 inner = zlib.decompressobj().decompress(file.read(min(n_bytes, 64)), 8)
                 n_bytes = struct.unpack(f"{order}II", inner)[1]
-            _check_bytes(path, "a variable", n_bytes, allowed)
+            check_declared(f"{path}: a variable", n_bytes, size)
             file.seek(after)
 
 
 # --- both ------------------------------------------------------------------------------------------------------------
-
-
-def _allowed_bytes(path: Path) -> int:
-    return FREE_BYTES + BYTES_PER_BYTE * path.stat().st_size
-
-
-def _check_bytes(path: Path, name: str, needed: int, allowed: int) -> None:
-    if needed > allowed:
-        raise InputFormatError(
-            f"{path}: {name} needs {needed / MEGABYTE:,.0f} MB, more than the {allowed / MEGABYTE:,.0f} MB that a file "
-            "of this size is given. It is damaged, or packed beyond use; save it again without compression."
-        )
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.io.labels import refuse_labels
 from ethomarkov.io.matlab import CELL, Variable, read_cells, read_matlab
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
@@ -27,7 +28,6 @@ PIXELS_PER_MM = 405.0
 PUBLISHED_CELLS = ((33600, 5), (33600, 6))
 PUBLISHED_WORMS, PUBLISHED_SEGMENTS = 12, 100
 MAX_MODES = 20
-LOWEST_LABEL = -1
 """Labels count from zero or one; minus one stands for none."""
 ORTHONORMAL_TOLERANCE = 1e-2
 
@@ -199,7 +199,8 @@ def _check_cells(name: str, cells: Sequence[NDArray[Any]]) -> None:
             raise InputFormatError(
                 f"{_describe(name, i, cell)}; numbers of shape (frames, modes) are needed. Remove or repair this cell."
             )
-    _refuse_labels(name, cells)
+    # together, so that a quiet animal is judged by the others
+    refuse_labels(np.concatenate([cell.reshape(-1) for cell in cells]) if cells else np.empty(0), name)
     for i, cell in enumerate(cells):
         if cell.shape[1] > MAX_MODES and cell.shape[0] <= MAX_MODES:
             raise InputFormatError(
@@ -214,19 +215,6 @@ def _check_cells(name: str, cells: Sequence[NDArray[Any]]) -> None:
 
 def _describe(name: str, index: int, cell: NDArray[Any]) -> str:
     return f"Cell {index + 1} of {name} holds {cell.dtype} of shape {cell.shape}"
-
-
-def _refuse_labels(name: str, cells: Sequence[NDArray[Any]]) -> None:
-    """Refuse whole numbers that are never below minus one: states of behaviour, not amplitudes, which have signs.
-
-    All cells are judged together, so that amplitudes pass even when they are rounded to whole numbers.
-    """
-    known = np.concatenate([cell[np.isfinite(cell)].astype(float) for cell in cells]) if cells else np.empty(0)
-    if known.size and known.min() >= LOWEST_LABEL and (known == np.round(known)).all():
-        raise InputFormatError(
-            f"{name} holds nothing but whole numbers from {known.min():g} to {known.max():g}; these are labels of "
-            "states, not amplitudes. Give the file with the amplitudes that the labels were made from."
-        )
 
 
 def _shape_angles(theta: FloatArray) -> FloatArray:

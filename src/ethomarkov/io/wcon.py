@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ethomarkov import __version__
 from ethomarkov._core.types import BoolArray, FloatArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.hdf5 import FREE_BYTES, MEGABYTE
+from ethomarkov.io.limits import FREE_BYTES, MEGABYTE
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import HEAD_BYTES, Probe
 from ethomarkov.io.registry import reader, writer

@@ -9,7 +9,7 @@ import pytest
 import scipy.io
 
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io import matlab
+from ethomarkov.io import limits, matlab
 from ethomarkov.io.matlab import list_variables, read_cells, read_matlab
 
 
@@ -67,8 +67,8 @@ def test_a_cell_array_of_absurd_shape(tmp_path, compress, monkeypatch):
     cells[0, :] = [np.zeros((0, 0))] * 2000
     scipy.io.savemat(tmp_path / "c.mat", {"tr": cells}, do_compression=compress)
     monkeypatch.setattr(matlab, "_check_elements", lambda path: None)
-    monkeypatch.setattr(matlab, "FREE_BYTES", 0)
-    monkeypatch.setattr(matlab, "BYTES_PER_BYTE", 0)
+    monkeypatch.setattr(limits, "FREE_BYTES", 0)
+    monkeypatch.setattr(limits, "BYTES_PER_BYTE", 0)
     with pytest.raises(InputFormatError, match="tr needs"):
         list_variables(tmp_path / "c.mat")
 

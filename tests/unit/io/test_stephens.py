@@ -4,7 +4,7 @@ import pytest
 import scipy.io
 
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.io import matlab, read
+from ethomarkov.io import ReadOptions, matlab, read, registry
 from ethomarkov.io.stephens import read_eigenworms
 
 
@@ -91,7 +91,7 @@ class TestAmplitudes:
         cells = np.empty((1, 2), dtype=object)
         cells[0, :] = [states, states]
         scipy.io.savemat(tmp_path / "labels.mat", {"tr": cells})
-        with pytest.raises(InputFormatError, match="labels of states, not amplitudes"):
+        with pytest.raises(InputFormatError, match="labels of states, not posture amplitudes"):
             read(tmp_path / "labels.mat", sampling_rate=16)
 
     @pytest.mark.parametrize("decimals", [0, 1, 2, 6])
@@ -103,10 +103,10 @@ class TestAmplitudes:
 
     def test_many_cells_of_one_large_array(self, tmp_path, monkeypatch):
         write_cells(tmp_path / "tr.mat", worms())
-        monkeypatch.setattr(matlab, "FREE_BYTES", 0)
-        monkeypatch.setattr(matlab, "BYTES_PER_BYTE", 0)
-        with pytest.raises(InputFormatError, match=r"tr needs 0 MB, more than the 0 MB"):
-            read(tmp_path / "tr.mat", sampling_rate=16)
+        monkeypatch.setattr(matlab, "check_declared", lambda what, *_: refused.append(what))
+        refused = []
+        registry.read_here(str(tmp_path / "tr.mat"), "auto", ReadOptions(sampling_rate=16))
+        assert refused == [f"{tmp_path / 'tr.mat'}: tr"]
 
     def test_tr_is_preferred(self, tmp_path):
         path = tmp_path / "two.mat"

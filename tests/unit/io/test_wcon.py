@@ -300,7 +300,7 @@ def test_refuses_absurd_expansion(tmp_path, monkeypatch):
     monkeypatch.setattr(wcon, "FREE_BYTES", 1000)
     monkeypatch.setattr(wcon, "TEXT_BYTES_PER_BYTE", 1)
     with pytest.raises(InputFormatError, match="would unpack"):
-        io.read(pack(tmp_path / "a.wcon.zip", {"a.wcon": " " * 5000}))
+        wcon.read_wcon(pack(tmp_path / "a.wcon.zip", {"a.wcon": " " * 5000}), io.ReadOptions())
 
 
 @pytest.mark.parametrize("name", ["auto", "wcon"])
