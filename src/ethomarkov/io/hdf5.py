@@ -64,7 +64,9 @@ def refuse_links(file: h5py.File, path: str | Path) -> None:
     try:
         found = file.id.links.visit(visit, info=True)  # stops at the first answer; it must not raise in between
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, SystemError) as error:
-        raise InputFormatError(f"{path}: is damaged ({error}). Copy or export it again.") from error
+        raise InputFormatError(
+            f"{path}: is damaged; its groups cannot be followed to the end. Copy or export it again."
+        ) from error
     if found is not None:
         raise InputFormatError(f"{path}: {found}. {_ELSEWHERE}")
 

@@ -232,10 +232,12 @@ def _find_format(file: Path, name: str) -> Format:
     for one in known.values():
         if _is_of(one, probe):
             return one
+    contents = probe.contents()
+    inside = f" It holds {contents}." if contents else ""
     listing = "; ".join(f"{one.name} ({', '.join(one.suffixes)})" for one in known.values())
     raise InputFormatError(
-        f"{file}: no known posture format was recognised in it. Readable are: {listing}. "
-        "If it is one of these, name it with format=; otherwise save the postures as CSV or NPZ."
+        f"{file}: no known posture format was recognised in it.{inside} Readable are: {listing}. "
+        "If it is one of these, name it with --format (format=); otherwise save the postures as CSV or NPZ."
     )
 
 
