@@ -87,6 +87,13 @@ def read_values(dataset: h5py.Dataset, rows: Any = ()) -> NDArray[Any]:  # noqa:
     return np.asarray(dataset[rows])
 
 
+def read_numbers(dataset: h5py.Dataset) -> NDArray[Any]:
+    """Read a dataset that must hold real numbers, whatever their size."""
+    if isinstance(dataset, h5py.Dataset) and dataset.dtype.kind not in "fiu":
+        raise InputFormatError(f"{dataset.name} holds {dataset.dtype}; numbers are needed.")
+    return read_values(dataset)
+
+
 def check_dataset(dataset: h5py.Dataset) -> None:
     """Refuse a dataset that declares far more numbers than its file can hold, or keeps them elsewhere.
 

@@ -1,17 +1,25 @@
-"""From keypoints as files give them to those of a recording: which are kept, how sure they must be, which way is up."""
+"""From keypoints as files give them to those of a recording: which are kept, how sure they must be, which way is up.
+
+What all pose readers ask of the user is here as well: the rate, the view, and frame numbers that make sense.
+"""
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray
-from ethomarkov.exceptions import InputFormatError
+from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.recording import Recording, Track
 
 IMAGE_ATTRS = {"length_unit": "pixel", "y_axis": "up"}
+FREE_FRAMES = 1_000_000
+FRAMES_PER_ROW = 100
+"""Frame numbers may span this many frames per row, beyond the free ones: more is a damaged number, not a hole."""
 
 
 def position_recording(
@@ -91,11 +99,88 @@ def image_track(
             f"Keypoints of {individual!r} have {positions.shape[-1]} coordinates; only x and y can be used. "
             "Project them onto a plane first, or export the two-dimensional poses."
         )
-    plane = np.array(positions, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and the recording says so
+        plane = np.array(positions, dtype=np.float32)
     plane[..., 1] *= -1  # images count y from the top, which would mirror left and right turns
     if confidence is not None:
         plane[np.asarray(confidence) < options.min_confidence] = np.nan
     return Track(individual=individual, values=plane, time=time)
+
+
+def require_rate(options: ReadOptions, what: str) -> float:
+    """Give the rate that the user states, for files that hold none."""
+    if options.sampling_rate is None:
+        raise SamplingError(f"{what} hold no frame rate. State it with sampling_rate= (or --rate).")
+    return Sampling(options.sampling_rate).rate
+
+
+def frame_times(frames: NDArray[Any], rate: float) -> FloatArray:
+    """Turn frame numbers into seconds; holes stay holes, what is reversed or repeated is refused.
+
+    Parameters
+    ----------
+    frames
+        Number of the frame of every row, whole and ascending.
+    rate
+        Frames per second.
+
+    Examples
+    --------
+    >>> frame_times(np.array([10, 11, 14]), 10.0)
+    array([1. , 1.1, 1.4])
+    """
+    numbers = np.asarray(frames, dtype=np.float64)
+    odd = np.flatnonzero(~(np.abs(numbers) < 2**53) | (numbers != np.round(numbers)))
+    if odd.size:
+        raise InputFormatError(
+            f"Row {odd[0] + 1} has the frame number {frames[odd[0]]}; a whole number is needed. Correct the index."
+        )
+    wrong = np.flatnonzero(np.diff(numbers) <= 0)
+    if wrong.size:
+        before, after = numbers[wrong[0]], numbers[wrong[0] + 1]
+        found = f"{before:.0f} is there twice" if before == after else f"goes back from {before:.0f} to {after:.0f}"
+        raise InputFormatError(
+            f"The frame number {found} (row {wrong[0] + 2}); each frame is needed once, in order. "
+            "Sort the rows, or export the file again."
+        )
+    if numbers.size and np.ptp(numbers) > FREE_FRAMES + FRAMES_PER_ROW * numbers.size:
+        raise InputFormatError(
+            f"{numbers.size} rows span the frames {numbers[0]:.0f} to {numbers[-1]:.0f}, so nearly all are missing and "
+            "a frame number is probably damaged. Correct it, or cut the recording there."
+        )
+    return np.asarray(numbers / rate)
+
+
+def choose_view(names: Sequence[str], wanted: str | None, what: str = "view") -> str:
+    """Find the view to read: the only one, or the one that was asked for.
+
+    Parameters
+    ----------
+    names
+        Views, cameras or films of a file.
+    wanted
+        What the user says.
+    what
+        What the names are, in one word.
+
+    Examples
+    --------
+    >>> choose_view(["top", "side"], "side")
+    'side'
+    """
+    listing = ", ".join(dict.fromkeys(names)) or "one without a name"
+    if wanted is None:
+        if len(set(names)) > 1:
+            raise InputFormatError(
+                f"There are {len(set(names))} {what}s ({listing}); one at a time can be read. "
+                "Name it with view= (or --view)."
+            )
+        return names[0] if names else ""
+    if wanted not in names:
+        raise InputFormatError(
+            f"There is no {what} {wanted!r}, only {listing}.{suggest(wanted, names)} Correct view= (or --view)."
+        )
+    return wanted
 
 
 def suggest(word: str, known: Iterable[str]) -> str:

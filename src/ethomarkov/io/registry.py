@@ -25,8 +25,8 @@ PlainDataset = tuple[dict[str, tuple[tuple[Any, ...], "NDArray[Any]"]], list[str
 """Variables by name with their dimensions and values, names of those that are coordinates, attributes."""
 
 MODULES = (
-    "native", "worm_tracker2", "leap", "stephens", "tierpsy", "wormpose", "jabs", "wcon", "poses", "nwb",
-    "csv_table", "npz", "hdf5_arrays",
+    "native", "worm_tracker2", "leap", "stephens", "tierpsy", "wormpose", "jabs", "wcon", "movement", "sleap",
+    "sleap_labels", "deeplabcut", "nwb", "csv_table", "npz", "hdf5_arrays",
 )  # fmt: skip
 
 
