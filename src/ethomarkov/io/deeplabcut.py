@@ -43,13 +43,13 @@ Parts = Mapping[str, Mapping[str, int]]
 
 
 def _is_deeplabcut(probe: Probe) -> bool:
-    names = probe.hdf5_names
-    if KEY in names or _is_scorer_line(probe):
+    if KEY in probe.hdf5_names or _is_scorer_line(probe):
         return True
-    if not any(name.endswith(("/axis0_level2", "/table")) for name in names):
+    if not probe.is_hdf5:
         return False
     with open_hdf5(probe.path) as file:
-        return any(_has_levels(group.attrs) for group in frame_groups(file).values())
+        by_pytables = "PYTABLES_FORMAT_VERSION" in file.attrs
+        return by_pytables and any(_has_levels(group.attrs) for group in frame_groups(file).values())
 
 
 def _is_scorer_line(probe: Probe) -> bool:

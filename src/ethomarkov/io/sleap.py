@@ -12,11 +12,12 @@ import numpy as np
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.hdf5 import open_hdf5, read_numbers, read_text, text_of
+from ethomarkov.io.hdf5 import open_hdf5, read_numbers, text_of
 from ethomarkov.io.keypoints import IMAGE_ATTRS, choose_view, image_track, position_recording, require_rate
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
 from ethomarkov.io.registry import reader
+from ethomarkov.io.sleap_metadata import read_words
 from ethomarkov.recording import Recording
 
 TRACK_DIMS = ("track", "xy", "node", "frame")
@@ -42,9 +43,8 @@ def read_sleap(path: Path, options: ReadOptions) -> Recording:
         )
     rate = require_rate(options, "SLEAP analysis files")
     with open_hdf5(path) as file:
-        choose_view(_films(file), options.view, "film")
-        nodes = read_text(file["node_names"]).ravel().tolist()
-        tracks = read_text(file["track_names"]).ravel().tolist() if "track_names" in file else []
+        choose_view(read_words(file, "video_path"), options.view, "film")
+        nodes, tracks = read_words(file, "node_names"), read_words(file, "track_names")
         positions = _ordered(file["tracks"], TRACK_DIMS, ("frame", "track", "node", "xy"))
         scores = (
             _ordered(file["point_scores"], SCORE_DIMS, ("frame", "track", "node")) if "point_scores" in file else None
@@ -62,10 +62,6 @@ def read_sleap(path: Path, options: ReadOptions) -> Recording:
         for i, name in enumerate(names)
     ]
     return position_recording(nodes, found, options, sampling_rate=rate, attrs=IMAGE_ATTRS)
-
-
-def _films(file: h5py.File) -> list[str]:
-    return [str(name) for name in read_text(file["video_path"]).ravel()] if "video_path" in file else []
 
 
 def _ordered(dataset: h5py.Dataset, usual: Sequence[str], wanted: Sequence[str]) -> FloatArray:

@@ -128,7 +128,7 @@ def _columns(dataset: h5py.Dataset, whole: Sequence[str] = (), real: Sequence[st
             "file in SLEAP and save it again."
         )
     rows = read_values(dataset).ravel()
-    signed = {name: np.minimum(rows[name], np.iinfo(np.int64).max).astype(np.int64) for name in whole}
+    signed = {name: rows[name].astype(np.int64) for name in whole}  # what is too large becomes negative: out of range
     return signed | {name: rows[name] for name in real}
 
 

@@ -48,6 +48,11 @@ def _parse_json(text: str | bytes, what: str) -> Any:  # noqa: ANN401 (whatever 
         raise InputFormatError(f"{what} hold no JSON ({error}). The file is damaged; save it again.") from error
 
 
+def read_words(file: h5py.File, name: str) -> list[str]:
+    """Read a list of texts; SLEAP stores an empty one as numbers, or leaves it out."""
+    return read_text(file[name]).ravel().tolist() if name in file and file[name].size else []
+
+
 def node_names(metadata: Mapping[str, Any], skeletons: IntArray) -> list[str]:
     """Name the points of the only skeleton that the instances use, in its own order."""
     if skeletons.size != 1:
@@ -64,8 +69,7 @@ def node_names(metadata: Mapping[str, Any], skeletons: IntArray) -> list[str]:
 
 def track_names(file: h5py.File) -> list[str]:
     """Name the tracks."""
-    rows = read_text(file["tracks_json"]).ravel().tolist() if "tracks_json" in file else []
-    tracks = [_parse_json(row, "tracks_json") for row in rows]
+    tracks = [_parse_json(row, "tracks_json") for row in read_words(file, "tracks_json")]
     if not all(isinstance(track, list) and len(track) > 1 for track in tracks):
         raise InputFormatError("tracks_json holds no pairs of a frame and a name. Save the file again with SLEAP.")
     return [str(track[1]) or f"track_{place}" for place, track in enumerate(tracks)]
@@ -73,7 +77,7 @@ def track_names(file: h5py.File) -> list[str]:
 
 def film_names(file: h5py.File, used: IntArray) -> dict[int, str]:
     """Name the films by the numbers that frames use: places in the list, or those in names of embedded images."""
-    rows = read_text(file["videos_json"]).ravel().tolist() if "videos_json" in file else []
+    rows = read_words(file, "videos_json")
     backends = [_backend(_parse_json(row, "videos_json")) for row in rows]
     embedded = [_embedded_number(backend) for backend in backends]
     in_list = set(np.unique(used).tolist()) == set(range(len(rows)))

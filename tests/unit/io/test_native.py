@@ -48,7 +48,7 @@ def test_numbered_modes(tmp_path):
 def test_another_schema_is_told(path):
     with h5py.File(path, "r+") as file:
         file.attrs["schema"] = "ethomarkov-recording/99"
-    with pytest.raises(InputFormatError, match="recording/99.*Update ethomarkov"):
+    with pytest.raises(InputFormatError, match=r"recording/99.*Update ethomarkov"):
         read(path)
 
 
@@ -60,7 +60,7 @@ def test_a_rate_cannot_be_stated(path):
 def test_another_file_by_this_name(tmp_path):
     with h5py.File(tmp_path / "x.nc", "w") as file:
         file["x"] = [1.0]
-    with pytest.raises(InputFormatError, match="holds no schema of a recording.*--format"):
+    with pytest.raises(InputFormatError, match=r"holds no schema of a recording.*--format"):
         read(tmp_path / "x.nc", format="ethomarkov")
 
 

@@ -25,7 +25,7 @@ def write(tmp_path, poses):
                 file["point_scores"].attrs["dims"] = json.dumps(kept)
             file["node_names"] = [name.encode() for name in nodes or poses.keypoints]
             names = poses.animals if tracks is None else tracks
-            file["track_names"] = np.array([name.encode() for name in names], dtype="S8")
+            file["track_names"] = [name.encode() for name in names]  # an empty list is stored as numbers
             file["track_occupancy"] = np.ones((poses.n_frames, 2), np.uint8)
         return tmp_path / "s.analysis.h5"
 
