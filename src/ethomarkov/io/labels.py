@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from ethomarkov.exceptions import InputFormatError
 
 LOWEST_LABEL, MOST_LABELS = -1, 100
+BLOCK = 10_000
 TIMES_SEEN = 3
 """Labels come back: a sequence holds each this often, on average; a few whole numbers in a row are no evidence."""
 
@@ -25,12 +26,13 @@ def refuse_labels(values: NDArray[np.number], what: str) -> None:
     --------
     >>> refuse_labels(np.array([0.12, -1.5, 0.3] * 50), "a1")  # amplitudes pass
     """
-    known = np.asarray(values).reshape(-1)
-    known = known[np.isfinite(known)]
-    if known.size == 0 or not (known == np.round(known)).all():
-        return
-    labels = np.unique(known)
-    if labels[0] >= LOWEST_LABEL and labels.size < MOST_LABELS and known.size >= TIMES_SEEN * labels.size:
+    labels, n_known = np.empty(0), 0
+    for block in np.array_split(np.asarray(values).reshape(-1), max(np.size(values) // BLOCK, 1)):
+        known = block[np.isfinite(block)]
+        labels, n_known = np.union1d(labels, known), n_known + known.size
+        if labels.size >= MOST_LABELS or not (labels == np.round(labels)).all():
+            return
+    if labels.size and labels[0] >= LOWEST_LABEL and n_known >= TIMES_SEEN * labels.size:
         raise InputFormatError(
             f"{what} holds nothing but whole numbers, {labels.size} different ones from {labels[0]:g} to "
             f"{labels[-1]:g}: these are labels of states, not posture amplitudes. Give the postures from which they "

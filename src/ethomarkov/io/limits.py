@@ -11,8 +11,8 @@ MEGABYTE = 2**20
 FREE_BYTES = 256 * MEGABYTE
 BYTES_PER_BYTE = 20
 """Arrays may unpack to this many bytes per byte of their file, beyond the free ones."""
-FLOAT_BYTES = 4
-"""Integers of fewer bytes become floats of this many."""
+FLOAT_BYTES = 8
+"""Numbers of fewer bytes take this many at some time on their way into a recording."""
 
 _KINDS = {
     stat.S_IFDIR: "a directory",

@@ -92,6 +92,9 @@ class Table:
 
     def _rows(self) -> Iterator[slice | IntArray]:
         """Give the rows of one animal after the other; without a copy where they stand together."""
+        if len(self.animals) == 1:
+            yield slice(None)
+            return
         together = bool((self.owner[1:] >= self.owner[:-1]).all())
         order = None if together else np.argsort(self.owner, kind="stable")
         ends = np.cumsum(np.bincount(self.owner, minlength=len(self.animals)))

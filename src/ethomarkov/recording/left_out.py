@@ -65,6 +65,8 @@ def leave_out_short(recording: "Recording", min_frames: int = 0, min_share: floa
     Recording
         The other animals; `left_out_of` tells what is missing, and so does the ledger.
     """
+    if min_frames <= 0 and min_share <= 0:
+        return recording
     segments = recording.segments
     frames, complete = np.diff(segments.offsets), segments.count_rows()
     short = complete < min_frames

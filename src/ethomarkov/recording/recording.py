@@ -11,12 +11,12 @@ import xarray as xr
 from ethomarkov._core.ledger import Ledger
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
-from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.recording import schema
 from ethomarkov.recording.left_out import left_out_attrs, left_out_of, open_ledger
 from ethomarkov.recording.orientation import remove_orientation
-from ethomarkov.recording.tracks import Track, grid_positions, grid_size, infer_rate, to_grid
+from ethomarkov.recording.tracks import Places, Track, grid_positions, grid_size, infer_rate, to_grid
 
 RATE_TOLERANCE = 0.01
 
@@ -169,6 +169,8 @@ def merge_recordings(recordings: Mapping[str, Recording]) -> Recording:
         From a label (the file's name) to its recording.
     """
     labels, parts = list(recordings), list(recordings.values())
+    if len(parts) == 1:
+        return parts[0]
     for label, part in recordings.items():
         _check_mergeable(labels[0], parts[0], label, part)
     names = [name for part in parts for name in part.individuals]
@@ -257,10 +259,10 @@ def _check_shapes(tracks: Sequence[Track], kind: schema.Kind) -> None:
                 )
 
 
-def _stack(tracks: Sequence[Track], places: Sequence[IntArray], sampling: Sampling, kind: schema.Kind) -> xr.Dataset:
+def _stack(tracks: Sequence[Track], places: Sequence[Places], sampling: Sampling, kind: schema.Kind) -> xr.Dataset:
     sizes = [grid_size(place) for place in places]
     begin = [float(track.time[0]) if track.time is not None and len(track.time) else 0.0 for track in tracks]
-    time = np.concatenate([t0 + np.arange(n) / sampling.rate for t0, n in zip(begin, sizes, strict=True)])
+    time = _grid_times(begin, sizes, sampling)
     values = to_grid([track.values for track in tracks], places)
     data = xr.Dataset(
         {kind: ((schema.FRAME, *schema.KIND_DIMS[kind]), values)},
@@ -278,3 +280,14 @@ def _stack(tracks: Sequence[Track], places: Sequence[IntArray], sampling: Sampli
         lengths = np.array([np.nan if track.body_length is None else track.body_length for track in tracks])
         data[schema.BODY_LENGTH] = (schema.INDIVIDUAL, lengths)
     return data
+
+
+def _grid_times(begin: Sequence[float], sizes: Sequence[int], sampling: Sampling) -> FloatArray:
+    time, stop = np.empty(sum(sizes)), 0
+    for start, n_frames in zip(begin, sizes, strict=True):
+        stop += n_frames
+        frames = time[stop - n_frames : stop]
+        frames[:] = np.arange(n_frames)
+        frames /= sampling.rate
+        frames += start
+    return time

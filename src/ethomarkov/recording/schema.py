@@ -103,10 +103,12 @@ def _check_grid(dataset: xr.Dataset) -> None:
     if not np.isfinite(dataset[TIME].values).all():
         raise SamplingError("Some times are not numbers; every frame needs one.")
     with np.errstate(over="ignore"):  # a step without bounds is no step of the grid
-        step = np.diff(dataset[TIME].values) * dataset.attrs["sampling_rate"]
+        away = np.diff(np.asarray(dataset[TIME].values, dtype=float))  # and then in place: there may be many frames
+        away *= dataset.attrs["sampling_rate"]
     borders = offsets[(offsets > 0) & (offsets < dataset.sizes[FRAME])]
-    step[borders - 1] = 1.0
-    away = np.abs(step - 1)
+    away[borders - 1] = 1.0
+    away -= 1
+    np.abs(away, out=away)
     if not (away <= GRID_TOLERANCE).all():  # true of NaN, too
         at = int(away.argmax())
         name = names[np.searchsorted(offsets, at, side="right") - 1]

@@ -9,6 +9,7 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import SamplingError
 
+Places = IntArray | slice
 MEGABYTE = 2**20
 FREE_GRID_BYTES = 256 * MEGABYTE
 GRID_BYTES_PER_BYTE = 4
@@ -93,8 +94,10 @@ def restate_rate(tracks: Sequence[Track], rate: float) -> list[Track]:
     return [track if track.time is None else replace(track, time=track.time * stretch) for track in tracks]
 
 
-def grid_positions(tracks: Sequence[Track], sampling: Sampling) -> list[IntArray]:
+def grid_positions(tracks: Sequence[Track], sampling: Sampling) -> list[Places]:
     """Give every row its place on the regular grid that starts at the first time of its track.
+
+    Places that follow each other without a hole are a slice.
 
     The grids of all tracks together may take `GRID_BYTES_PER_BYTE` times as much memory as their rows and
     `FREE_GRID_BYTES` more, so that one wrong time is told instead of being filled up with missing frames.
@@ -154,15 +157,16 @@ def _row_bytes(track: Track) -> int:
     return 8 + 4 * numbers
 
 
-def _positions(track: Track, sampling: Sampling) -> IntArray:
+def _positions(track: Track, sampling: Sampling) -> Places:
+    whole = slice(0, len(track.values))
     if track.time is None or len(track.time) == 0:
-        return np.arange(len(track.values))
+        return whole
     time = np.asarray(track.time, dtype=float)
     place: IntArray = np.round((time - time[0]) * sampling.rate).astype(np.int64)
     shared = np.flatnonzero(place[1:] == place[:-1])
     if shared.size:
         raise SamplingError(_shared_place(track.individual, time, shared, sampling))
-    return place
+    return whole if place[-1] == len(place) - 1 else place
 
 
 def _shared_place(name: str, time: FloatArray, shared: IntArray, sampling: Sampling) -> str:
@@ -190,7 +194,7 @@ def _shared_place(name: str, time: FloatArray, shared: IntArray, sampling: Sampl
     )
 
 
-def to_grid(parts: Sequence[FloatArray | None], places: Sequence[IntArray]) -> FloatArray:
+def to_grid(parts: Sequence[FloatArray | None], places: Sequence[Places]) -> FloatArray:
     """Lay the rows of all tracks out on their grids, one after the other.
 
     Parameters
@@ -205,16 +209,18 @@ def to_grid(parts: Sequence[FloatArray | None], places: Sequence[IntArray]) -> F
     FloatArray
         Float32; places without a row are NaN.
     """
-    offsets = np.cumsum([0, *(grid_size(place) for place in places)])
+    stops = np.cumsum([grid_size(place) for place in places])
     shape = next(np.shape(part)[1:] for part in parts if part is not None)
-    grid = np.full((int(offsets[-1]), *shape), np.nan, dtype=np.float32)
-    for rows, place, offset in zip(parts, places, offsets[:-1], strict=True):
+    grid = np.full((int(stops[-1]), *shape), np.nan, dtype=np.float32)
+    for rows, place, stop in zip(parts, places, stops, strict=True):
         if rows is not None:
             with np.errstate(over="ignore"):  # infinite then, and refused as such
-                grid[offset + place] = rows
+                grid[stop - grid_size(place) : stop][place] = rows
     return grid
 
 
-def grid_size(place: IntArray) -> int:
+def grid_size(place: Places) -> int:
     """Count the frames of a grid."""
+    if isinstance(place, slice):
+        return int(place.stop)
     return int(place[-1]) + 1 if place.size else 0
