@@ -24,7 +24,7 @@ VISITS_PER_STATE = 150
 MOST_STATES = 1000
 LARGEST_COUNT, LARGEST_SEED, LARGEST_NUMBER = 1_000_000, 2**63 - 1, 1e9
 MOST_SIMULATED_MINUTES = 100_000
-LARGEST_SETTINGS_FILE = 1_000_000
+LARGEST_SETTINGS_FILE, LONGEST_LINE = 1_000_000, 5000
 
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 CountOrNone = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
@@ -172,6 +172,8 @@ def read_settings(file: Path) -> SettingsFile:
 
 
 def _parse(file: Path, text: str) -> dict[str, Any]:
+    if any(len(line) > LONGEST_LINE for line in text.splitlines()):  # a.a.a… costs the square of its length
+        raise InputFormatError(f"{file}: has a line of more than {LONGEST_LINE} characters. Correct it there.")
     try:
         return tomllib.loads(text)
     except ValueError as error:  # also about numbers of thousands of digits

@@ -193,11 +193,12 @@ def test_no_such_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("n_states = " + "[" * 100_000, "nested too deeply"),
-        ("n_states = " + "9" * 5000, "is not valid TOML"),
-        ("#" + "x" * 1_000_001, "larger than a megabyte"),
+        ("n_states = " + "[\n" * 100_000, "nested too deeply"),
+        ("n_states = " + "9" * 4900, "is not valid TOML"),
+        (".".join("a" * 100_000) + " = 1", "more than 5000 characters"),
+        ("# x\n" * 250_001, "larger than a megabyte"),
     ],
-    ids=["deep", "digits", "large"],
+    ids=["deep", "digits", "deep name", "large"],
 )
 def test_a_hostile_file_is_refused(tmp_path, text, told):
     file = tmp_path / "settings.toml"

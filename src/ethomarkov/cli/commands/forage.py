@@ -23,6 +23,7 @@ from ethomarkov.workflow.paths import body_basis
 
 DEFAULT = RunningOptions()
 FIGURE_FILE = "forage.png"
+NARROWEST = 0.005
 SHOWN_RADII = (0.55, 1.0, 2.0, 5.0, 10.0, 24.0)
 
 
@@ -60,10 +61,10 @@ def forage(
     require_minutes(runs, seconds / 60, "--runs and --seconds")
     loaded = Study.load(study)
     body_basis(loaded)
-    if not 2 * loaded.chain.lag <= seconds < float("inf") or not 0 < width < 1:
+    if not 2 * loaded.chain.lag <= seconds < float("inf") or not NARROWEST <= width < 1:
         raise InputFormatError(
             f"--seconds is {seconds:g} and --width {width:g}; runs of at least {2 * loaded.chain.lag:g} s and a width "
-            "between 0 and 1 body length are needed."
+            f"between {NARROWEST} and 1 body length are needed."
         )
     at = loaded.finest if level is None else level
     loaded.tree.nodes_at(at)
