@@ -118,7 +118,7 @@ def _draw_data(study: Study) -> Figure:
         upper, lower = figure.subplots(2, 1, height_ratios=[bars, 2.4])
         draw_coverage(upper, segments, rate)
         start, stop, _ = segments.bounds[segments.lengths.argmax()]
-        rows = study.postures.values[start : min(stop, start + round(60 * rate)), :5]
+        rows = study.postures.values[start : min(stop, start + _frames(60.0, rate)), :5]
         draw_traces(lower, rows, rate, [f"$a_{k + 1}$" for k in range(rows.shape[1])], "mode amplitudes")
     return figure
 
@@ -190,7 +190,7 @@ def _crawl(study: Study) -> dict[str, object] | None:
         return None
     angles = study.basis.reconstruct(study.simulated)
     start, stop, _ = angles.segments.bounds[0]
-    stop = min(stop, start + round(CRAWL_SECONDS * angles.sampling.rate))
+    stop = min(stop, start + _frames(CRAWL_SECONDS, angles.sampling.rate))
     body = centerline_from_angles(angles.values[start:stop], study.path.heading[start:stop])
     body = body - body.mean(axis=1, keepdims=True) + study.path.centroid[start:stop, None]
     points = np.linspace(0, body.shape[1] - 1, CRAWL_POINTS).round().astype(int)
@@ -212,7 +212,7 @@ def _clips(study: Study) -> dict[str, object] | None:
     for name, colour, (start, stop) in zip(names, state_colours(len(names)), typical_stays(symbols), strict=True):
         if start < 0:
             continue
-        rows = slice(start, min(stop, start + round(CLIP_SECONDS * rate)))
+        rows = slice(start, min(stop, start + _frames(CLIP_SECONDS, rate)))
         angles = study.basis.reconstruct(Series.from_rows(study.postures.values[rows], rate)).values
         body = centerline_from_angles(angles)
         body = body - body.mean(axis=1, keepdims=True)
@@ -220,6 +220,11 @@ def _clips(study: Study) -> dict[str, object] | None:
         packed = base64.b64encode(body[:, points].astype("<f4").tobytes()).decode()
         clips.append({"name": name, "colour": colour, "frames": len(body), "data": packed})
     return {"points": CRAWL_POINTS, "rate": rate, "clips": clips}
+
+
+def _frames(seconds: float, rate: float) -> int:
+    """Count frames to show; two at least, of recordings with minutes between frames."""
+    return max(2, round(seconds * rate))
 
 
 def _environment() -> Environment:

@@ -14,10 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ethomarkov._core.sampling import Sampling
 from ethomarkov.io.results import save_results
 from ethomarkov.recording import Recording, Track
 from ethomarkov.report import render_report, write_report
 from ethomarkov.report.extras import gather_extras
+from ethomarkov.report.page import _clips, _draw_data
 from ethomarkov.report.policy import content_policy
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, run_study
@@ -91,6 +93,13 @@ def test_the_page_may_fetch_nothing_and_run_its_own_scripts_only(page):
     assert not re.search(
         r"""<[^>]*\s(on\w+|href)\s*=|javascript:""", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     )
+
+
+def test_minutes_between_frames_can_be_drawn(study):
+    slow = dataclasses.replace(study, postures=dataclasses.replace(study.postures, sampling=Sampling(1e-3)))
+    _, traces = _draw_data(slow).axes
+    assert all(line.get_xdata().size == 2 for line in traces.lines)
+    assert all(clip["frames"] >= 1 for clip in _clips(slow)["clips"])
 
 
 def test_a_page_without_scripts_may_run_none():
