@@ -1,4 +1,4 @@
-"""netCDF files of both kinds as plain arrays: version 4 through the door to HDF5, version 3 by its own header."""
+"""netCDF files of both kinds as plain arrays: version 4 through the door to HDF5, version 3 by scipy."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import open_hdf5, read_text, read_values, text_of
-from ethomarkov.io.netcdf3 import SIGNATURE, ClassicFile
 
+SIGNATURE, CLASSIC_VERSIONS = b"CDF", (1, 2)
+"""How netCDF of version 3 begins."""
+DAMAGE = (OSError, ValueError, IndexError, KeyError, TypeError, AssertionError, MemoryError, OverflowError)
+"""What scipy raises on a header that says what cannot be."""
 PACKING = ("_FillValue", "missing_value", "scale_factor", "add_offset")
 HOUSEKEEPING = {
     "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS", "_NCProperties", "_Netcdf4Dimid",
@@ -67,17 +70,39 @@ def read_netcdf(path: Path, names: Collection[str] | None = None) -> NetcdfData:
         Variables to read where they exist; all by default.
     """
     with path.open("rb") as file:
-        classic = file.read(len(SIGNATURE)) == SIGNATURE
-    return _read_classic(path, names) if classic else _read_hdf5(path, names)
+        head = file.read(len(SIGNATURE) + 1)
+    if not head.startswith(SIGNATURE):
+        return _read_hdf5(path, names)
+    if head[-1] not in CLASSIC_VERSIONS:
+        raise InputFormatError(
+            f"It starts with {head!r}; netCDF of the versions 3 (classic, 64-bit offsets) and 4 can be read. Save it "
+            "again as netCDF4."
+        )
+    try:
+        return _read_classic(path, names)
+    except DAMAGE as error:
+        raise InputFormatError(f"The netCDF is damaged or truncated ({error!r}). Copy or export it again.") from error
 
 
 def _read_classic(path: Path, names: Collection[str] | None) -> NetcdfData:
-    file = ClassicFile(path.read_bytes())
-    variables = {}
-    for name, stated in file.variables.items():
-        if names is None or name in names:
-            variables[name] = _decode(stated.dims, file.read(name), stated.attrs)
-    return NetcdfData(variables=variables, attrs=file.attrs)
+    from scipy.io import netcdf_file
+
+    with netcdf_file(path, "r", mmap=False) as file:
+        variables = {
+            name: _decode(tuple(one.dimensions), np.array(one.data), _plain_attributes(one))
+            for name, one in file.variables.items()
+            if names is None or name in names
+        }
+        return NetcdfData(variables=variables, attrs=_plain_attributes(file))
+
+
+def _plain_attributes(item: Any) -> dict[str, Any]:  # noqa: ANN401 (scipy has no types)
+    return {name: _plain_attribute(value) for name, value in item._attributes.items()}
+
+
+def _plain_attribute(value: Any) -> Any:  # noqa: ANN401 (text, a number or several)
+    single = value.item() if isinstance(value, np.ndarray | np.generic) and value.size == 1 else value
+    return text_of(single) if isinstance(single, bytes) else single
 
 
 def _read_hdf5(path: Path, names: Collection[str] | None) -> NetcdfData:
@@ -112,9 +137,7 @@ def _attributes(item: h5py.Dataset | h5py.File) -> dict[str, Any]:
     found = {}
     for name in item.attrs:
         if name not in HOUSEKEEPING - set(PACKING):
-            value = item.attrs[name]
-            single = value.item() if isinstance(value, np.ndarray | np.generic) and value.size == 1 else value
-            found[name] = text_of(single) if isinstance(single, bytes) else single
+            found[name] = _plain_attribute(item.attrs[name])
     return found
 
 

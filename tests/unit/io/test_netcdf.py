@@ -54,7 +54,7 @@ def test_truncated_headers(tmp_path, keep):
     path = tmp_path / "e.nc"
     example().to_netcdf(path, engine="scipy")
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(InputFormatError, match=r"damaged|does not fit"):
+    with pytest.raises(InputFormatError, match="damaged or truncated"):
         read_netcdf(path)
 
 
@@ -65,7 +65,7 @@ def test_declared_sizes_are_checked(tmp_path):
     place = data.index(b"time") + 4
     assert data[place : place + 4] == struct.pack(">I", 5)
     path.write_bytes(data[:place] + struct.pack(">I", 2**31 - 1) + data[place + 4 :])
-    with pytest.raises(InputFormatError, match=r"shape \(2147483647,.*does not fit"):
+    with pytest.raises(InputFormatError, match="damaged or truncated"):
         read_netcdf(path)
 
 
