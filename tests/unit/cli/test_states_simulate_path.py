@@ -327,7 +327,7 @@ def test_simulated_states_stay_in_their_state(cli, study, tmp_path, quick):
         (("--minutes", "0"), ("--minutes is 0", "at least two steps")),
         (("--minutes", "nan"), ("--minutes is nan",)),
         (("--runs", "0"), ("--runs is 0",)),
-        (("--ring", "nan"), ("radius=nan",)),
+        (("--ring", "nan"), ("--ring is nan",)),
     ],
     ids=str,
 )
