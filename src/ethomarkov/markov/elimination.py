@@ -6,7 +6,10 @@ a state is the sum of its ways out, never one minus the chance to remain (Grassm
 subtracted, so every entry of a solution has small relative error, however small the gap (O'Cinneide 1993).
 """
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
@@ -14,6 +17,9 @@ from scipy import sparse
 from scipy.linalg import solve_triangular
 
 from ethomarkov._core.types import FloatArray
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 TOGETHER = 64  # states eliminated before what remains is brought up to date, by one product of matrices
 
@@ -46,19 +52,36 @@ class Elimination:
         ways = np.empty((n, n + 1), order="F")  # the first column is the way out
         ways[:, 0] = leaving
         ways[:, 1:] = transition.toarray(order="F")
-        for end in range(n, 0, -TOGETHER):
-            _eliminate_some(ways, max(0, end - TOGETHER), end)
+        with _one_thread():
+            for end in range(n, 0, -TOGETHER):
+                _eliminate_some(ways, max(0, end - TOGETHER), end)
         return cls(triangles=_signed(ways[:, 1:]))
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Solve (1 − P) x = right, where nothing on the right is negative."""
-        half = solve_triangular(self.triangles, right, unit_diagonal=True, check_finite=False)
-        return np.asarray(solve_triangular(self.triangles, half, lower=True, check_finite=False))
+        with _one_thread():
+            half = solve_triangular(self.triangles, right, unit_diagonal=True, check_finite=False)
+            return np.asarray(solve_triangular(self.triangles, half, lower=True, check_finite=False))
 
     def solve_transposed(self, right: FloatArray) -> FloatArray:
         """Solve x (1 − P) = right, where nothing on the right is negative."""
-        half = solve_triangular(self.triangles, right, lower=True, trans="T", check_finite=False)
-        return np.asarray(solve_triangular(self.triangles, half, trans="T", unit_diagonal=True, check_finite=False))
+        with _one_thread():
+            half = solve_triangular(self.triangles, right, lower=True, trans="T", check_finite=False)
+            return np.asarray(solve_triangular(self.triangles, half, trans="T", unit_diagonal=True, check_finite=False))
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Keep linear algebra to one thread: with some processors' code its sums depend on the number of threads."""
+    limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
+    return limit
+
+
+@cache
+def _libraries() -> "ThreadpoolController":
+    """Find the libraries of linear algebra once: to look for them takes longer than most eliminations."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _eliminate_some(ways: FloatArray, start: int, end: int) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ethomarkov.markov.elimination import TOGETHER, Elimination
 
@@ -52,6 +53,24 @@ def test_the_diagonal_is_not_used():
     P, leaving = leaky(20)
     other = sparse.csr_array(P + sparse.diags_array(np.full(20, 7.0)))
     np.testing.assert_array_equal(Elimination.of(P, leaving).triangles, Elimination.of(other, leaving).triangles)
+
+
+@pytest.mark.parametrize("n", [100, 300, 700])
+def test_the_number_of_threads_changes_no_byte(n):
+    P, leaving = leaky(n)
+    answers = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found = Elimination.of(P, leaving)
+            answers.append((found.triangles, found.solve(leaving), found.solve_transposed(leaving)))
+    for one, two in zip(*answers, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_the_number_of_threads_is_left_as_it_was():
+    with threadpool_limits(2, user_api="blas"):
+        Elimination.of(*leaky(10)).solve(np.ones(10))
+        assert {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"} == {2}
 
 
 def test_what_is_given_is_left_alone():
