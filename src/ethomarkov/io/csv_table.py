@@ -119,14 +119,15 @@ class _Rows:
         text = "".join(cells)
         if "_" not in text and text.isascii():
             try:
-                return list(map(float, [cell or "nan" for cell in cells] if "" in cells else cells))
+                return list(map(float, cells))
             except ValueError:
-                pass  # some cell is blank or wrong: look at each
+                if not text.strip():
+                    return [np.nan] * len(cells)
         return [_parse_cell(cell, name, line) for cell, name in zip(cells, self.header, strict=True)]
 
 
 def _parse_cell(cell: str, column: str, line: int) -> float:
-    if cell.strip().lower() in MISSING_WORDS:
+    if not cell or cell.strip().lower() in MISSING_WORDS:
         return np.nan
     if not is_number(cell):
         raise InputFormatError(

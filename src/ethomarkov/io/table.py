@@ -14,7 +14,7 @@ from ethomarkov.io.options import ReadOptions
 from ethomarkov.recording import Recording, Track
 from ethomarkov.recording.schema import Kind
 
-MANY_ANIMALS = 1000
+MANY_ANIMALS, MOST_ANIMALS = 1000, 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +110,8 @@ def _check_names(animals: tuple[str, ...], n_rows: int) -> None:
             f"An individual is named {longest[:20]!r} … with {len(longest):,} characters; at most {LONGEST_NAME} are "
             "allowed. Give it a shorter name."
         )
-    if len(animals) > max(MANY_ANIMALS, n_rows / 2):
+    if len(animals) > min(max(MANY_ANIMALS, n_rows / 2), MOST_ANIMALS):
         raise InputFormatError(
-            f"{n_rows:,} rows name {len(animals):,} individuals; each needs at least two frames. Check what stands in "
-            "individual, which is the animal and not the frame."
+            f"{n_rows:,} rows name {len(animals):,} individuals; at most {MOST_ANIMALS:,} can be read, with two or "
+            "more frames each. Check what stands in individual, which is the animal and not the frame."
         )

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from ethomarkov._core.sampling import Sampling
-from ethomarkov._core.types import BoolArray, IntArray
+from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.recording.left_out import left_out_of
 
@@ -21,6 +21,7 @@ FRAME, INDIVIDUAL, TIME, FRAME_COUNT = "frame", "individual", "time", "frame_cou
 CENTROID, BODY_LENGTH = "centroid", "body_length"
 SPACE = ("x", "y")
 GRID_TOLERANCE = 0.01
+BLOCK_FRAMES = 2**20
 
 Kind = Literal["amplitude", "angle", "centerline", "position"]
 KIND_DIMS: dict[Kind, tuple[str, ...]] = {
@@ -102,20 +103,25 @@ def _check_grid(dataset: xr.Dataset) -> None:
         raise InputFormatError(f"{FRAME_COUNT} adds up to {offsets[-1]} frames, but there are {dataset.sizes[FRAME]}.")
     if not np.isfinite(dataset[TIME].values).all():
         raise SamplingError("Some times are not numbers; every frame needs one.")
-    with np.errstate(over="ignore"):  # a step without bounds is no step of the grid
-        away = np.diff(np.asarray(dataset[TIME].values, dtype=float))  # and then in place: there may be many frames
-        away *= dataset.attrs["sampling_rate"]
     borders = offsets[(offsets > 0) & (offsets < dataset.sizes[FRAME])]
-    away[borders - 1] = 1.0
-    away -= 1
-    np.abs(away, out=away)
-    if not (away <= GRID_TOLERANCE).all():  # true of NaN, too
-        at = int(away.argmax())
+    at = _irregular_step(dataset[TIME].values, dataset.attrs["sampling_rate"], borders)
+    if at is not None:
         name = names[np.searchsorted(offsets, at, side="right") - 1]
         raise SamplingError(
             f"Times of {str(name)!r} are not on a regular grid of {dataset.attrs['sampling_rate']:g} Hz; use "
             "Recording.from_tracks, which puts them on one."
         )
+
+
+def _irregular_step(time: FloatArray, rate: float, borders: IntArray) -> int | None:
+    """Find a step that is none of the grid, other than those from one animal to the next; a few frames at a time."""
+    for first in range(0, len(time) - 1, BLOCK_FRAMES):
+        with np.errstate(over="ignore"):  # a step without bounds is no step of the grid
+            away = np.abs(np.diff(time[first : first + BLOCK_FRAMES + 1]) * rate - 1)
+        away[borders[(borders > first) & (borders <= first + away.size)] - first - 1] = 0
+        if not (away <= GRID_TOLERANCE).all():  # true of NaN, too
+            return first + int(away.argmax())
+    return None
 
 
 def _check_content(dataset: xr.Dataset, kind: Kind) -> None:
@@ -133,9 +139,10 @@ def _check_content(dataset: xr.Dataset, kind: Kind) -> None:
             f"{valid.sum()} of {valid.size} frames hold a complete posture; at least two are needed. "
             "Check the missing-value marker, the confidence threshold and the choice of keypoints."
         )
-    spread = np.ptp(values[valid], axis=0)
-    constant = np.flatnonzero(spread == 0)
-    if constant.size and (kind in ("amplitude", "angle") or constant.size == spread.size):
+    complete = valid[:, None]
+    low, high = (end(values, axis=0, where=complete, initial=far) for end, far in ((np.min, np.inf), (np.max, -np.inf)))
+    constant = np.flatnonzero(low == high)
+    if constant.size and (kind in ("amplitude", "angle") or constant.size == low.size):
         label = f"{kind} {', '.join(str(c + 1) for c in constant[:5])}{' …' if constant.size > 5 else ''}"
         raise InputFormatError(
             f"{label} never changes (constant column). Remove it, or check that the file was read as meant."

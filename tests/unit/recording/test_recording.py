@@ -139,6 +139,17 @@ class TestContent:
         with pytest.raises(SamplingError, match="regular grid"):
             Recording(dataset.assign_coords(time=("frame", time)))
 
+    @pytest.mark.parametrize("block", [1, 3, 20, 64])
+    def test_steps_are_looked_at_in_blocks(self, monkeypatch, block):
+        monkeypatch.setattr("ethomarkov.recording.schema.BLOCK_FRAMES", block)
+        tracks = [track("a", time=5 + np.arange(20) / 16), track("b", n=21), track("none", n=0), track("c", n=19)]
+        dataset = make(*tracks).dataset
+        for at, name in ((1, "a"), (19, "a"), (21, "b"), (40, "b"), (42, "c"), (59, "c")):
+            time = dataset["time"].values.copy()
+            time[at] += 0.5 if at in (19, 40, 59) else -0.5
+            with pytest.raises(SamplingError, match=f"Times of '{name}' are not on a regular grid"):
+                Recording(dataset.assign_coords(time=("frame", time)))
+
     @pytest.mark.parametrize("at", [0, 20, 39])
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_a_time_that_is_no_number_is_refused(self, at, bad):
