@@ -160,14 +160,14 @@ class SettingsFile:
 
 def read_settings(file: Path) -> SettingsFile:
     """Read settings from a TOML file; they are checked when a study begins."""
-    if file.exists():
-        check_regular(file)
     try:
+        check_regular(file)
         if file.stat().st_size > LARGEST_SETTINGS_FILE:
-            raise InputFormatError(f"{file}: is larger than a megabyte, and no file of settings. Name a TOML file.")
+            raise InputFormatError("is larger than a megabyte")
         text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputFormatError(f"{file}: cannot be read as a file of settings ({error}). Name a TOML file.") from error
+    except (OSError, UnicodeDecodeError, InputFormatError) as error:
+        reason = str(error).removeprefix(f"{file}: ").rstrip(".")
+        raise InputFormatError(f"{file}: cannot be read as a file of settings ({reason}). Name a TOML file.") from error
     return SettingsFile(path=file, values=_parse(file, text), text=text)
 
 
