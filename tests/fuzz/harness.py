@@ -357,7 +357,7 @@ def _try(path: Path, case: Case) -> tuple[str, str, list[str]]:
             kind, message, wrong = READ, "", []
         except EthomarkovError as error:
             kind, message = REFUSED, str(error).replace(str(path.parent) + os.sep, "")
-            wrong = check_message(message, path.name)
+            wrong = check_message(message, path.name) + _check_room(error, case)
         except Exception as error:  # nothing else may come out: that is what is looked for
             kind, message = FAILED, _last_lines(error)
             wrong = [f"{type(error).__name__} came out"]
@@ -386,6 +386,15 @@ def _try_in_fork(path: Path, case: Case) -> tuple[str, str, list[str]]:
         kind, message, wrong = json.loads(told)
         return kind, message, wrong
     return FAILED, "", [f"the process ended ({signal.Signals(os.WTERMSIG(status)).name})"]
+
+
+def _check_room(error: BaseException | None, case: Case) -> list[str]:
+    """Find whether a reader without limits of its own asked for more memory than it has here."""
+    while error is not None and case.sample.here:
+        if isinstance(error, MemoryError):
+            return [f"asked for too much memory ({error})"]
+        error = error.__cause__ or error.__context__
+    return []
 
 
 def _last_lines(error: Exception) -> str:
