@@ -6,6 +6,7 @@ warning of another library, no new or changed file, no connection, no memory bey
 
 import contextlib
 import hashlib
+import importlib
 import json
 import os
 import random
@@ -23,11 +24,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.mutations import mutate
-from fuzz.samples import BY_NAME, Sample, content_of
-
 from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning
 from ethomarkov.io import confined
+from fuzz.mutations import mutate
+from fuzz.samples import BY_NAME, Sample, content_of
 
 MEGABYTE = 2**20
 MOST_CHARACTERS = 600
@@ -367,6 +367,7 @@ def _try(path: Path, case: Case) -> tuple[str, str, list[str]]:
 
 def _try_in_fork(path: Path, case: Case) -> tuple[str, str, list[str]]:
     """Do the same in a copy of this process, which may crash or compute for ever."""
+    importlib.import_module("ethomarkov.workflow.study")  # once here rather than in every copy
     out, into = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, which only listen here

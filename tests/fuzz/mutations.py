@@ -18,6 +18,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+
 from fuzz.samples import SAMPLES, URL, content_of
 
 HDF5, ZIP, JSON, TEXT, BINARY = "hdf5", "zip", "json", "text", "binary"
@@ -26,7 +27,20 @@ EXTREMES = (
     "1e308", "-1e308", "-1", "0", "nan", "inf", "-inf", "9223372036854775808", "99999999999", "1_5", "1e-320", "0x10",
     "1" * 400, "١٢", "", "true", "null", '"', "1e999999999",
 )  # fmt: skip
-ODD_TEXTS = ("\0", '"', "'", "=1+1", "@cmd|' /C calc'!A0", "\r", "\n\n\n", ",,,,,,", "\ufeff", "\u202e", "é" * 300, "\t")
+ODD_TEXTS = (
+    "\0",
+    '"',
+    "'",
+    "=1+1",
+    "@cmd|' /C calc'!A0",
+    "\r",
+    "\n\n\n",
+    ",,,,,,",
+    "\ufeff",
+    "\u202e",
+    "é" * 300,
+    "\t",
+)
 ODD_VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 2**63, 10**400, 1e308, float("nan"), "", "x" * 5000, [], {}, [[]], [[[1]]], {"a": {}}, URL,
 )  # fmt: skip
@@ -247,7 +261,7 @@ def change_member(content: bytes, chance: Random) -> bytes:
 def rename_member(content: bytes, chance: Random) -> bytes:
     members = _members(content)
     names = ("../up.npy", "/abs.npy", "a\\b.npy", "", "x" * 1000 + ".npy", "time.npy", "amplitudes.npy", "\u202e.npy")
-    one, body = chance.choice(members)
+    body = chance.choice(members)[1]
     other = zipfile.ZipInfo(chance.choice(names))
     other.compress_type = zipfile.ZIP_DEFLATED
     return _zipped([*members, (other, body)] if chance.random() < 0.5 else [(other, body)])
@@ -339,7 +353,7 @@ def change_shape(file: h5py.File, chance: Random) -> None:
     attrs = dict(file[name].attrs)
     ways = (
         lambda: values[None],
-        lambda: values.ravel(),
+        values.ravel,
         lambda: values[:0] if values.ndim else values,
         lambda: values.T,
         lambda: values[:1] if values.ndim else values,

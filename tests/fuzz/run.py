@@ -7,8 +7,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from fuzz.harness import Summary, run  # noqa: E402 (found by the line above)
-from fuzz.samples import BY_NAME  # noqa: E402
+from fuzz.harness import Summary, run
+from fuzz.samples import BY_NAME
 
 
 def main() -> int:

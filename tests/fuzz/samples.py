@@ -369,7 +369,7 @@ def _deeplabcut_csv(*animals: str, scorer: str = "DLC_resnet50") -> Callable[[Pa
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerows(header)
-            writer.writerows([i, *("" if v != v else v for v in row)] for i, row in enumerate(values.tolist()))
+            writer.writerows([i, *("" if np.isnan(v) else v for v in row)] for i, row in enumerate(values.tolist()))
 
     return make
 

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+
 from fuzz.harness import READ, REFUSED, Case, cases, check_message, make_case, watching
 from fuzz.mutations import MARKER, payload
 from fuzz.samples import BY_NAME, KEY, SAMPLES, Sample, content_of, read_log, read_recording

@@ -1,5 +1,6 @@
-"""Files made by hand to harm: nothing in them runs, leads out, hangs or swells, and each is refused in one paragraph."""
+"""Files made by hand to harm: nothing in them runs, leads out, hangs or swells; each is refused in one paragraph."""
 
+import hashlib
 import io
 import json
 import os
@@ -13,6 +14,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+
 from fuzz.harness import READ, REFUSED, Case, watching
 from fuzz.mutations import MARKER, URL, payload
 from fuzz.samples import (
@@ -153,9 +155,13 @@ class _Dotted:
 
 def task_log(*bodies: bytes) -> bytes:
     """Give a log of tasks whose records are whole."""
-    from ethomarkov.io.task_log import RECORD, _checksum
+    records = (KEY.encode(), *bodies)
+    assert content_of("task-log").startswith(_record(records[0]))
+    return b"".join(map(_record, records))
 
-    return b"".join(RECORD.pack(len(body), _checksum(body)) + body for body in (KEY.encode(), *bodies))
+
+def _record(body: bytes) -> bytes:
+    return struct.pack("<Q", len(body)) + hashlib.blake2b(body, digest_size=16).digest() + body
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -183,11 +189,14 @@ def mat_bytes(**arrays: object) -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("name", ["stephens-v5", "shapes-v5", "basis-v5"])
-def test_any_value_of_the_byte_at_which_scipy_crashes(watch, name):
+# Where that byte is the type of numbers most values end the process that reads, which takes a second to start again.
+@pytest.mark.parametrize(
+    ("name", "values"), [("stephens-v5", (0, 8, 10, 19, 255)), ("shapes-v5", range(256)), ("basis-v5", range(256))]
+)
+def test_any_value_of_the_byte_at_which_scipy_crashes(watch, name, values):
     whole = content_of(name)
     sample = BY_NAME[name]
-    for value in range(256):
+    for value in values:
         changed = whole[:224] + bytes([value]) + whole[225:]
         harmless(watch, changed, sample.file, options=sample.options, load=sample.load)
 
@@ -284,7 +293,9 @@ MAIN_DATASET = {
 }
 
 
-@pytest.mark.parametrize("lead_out", [external_link, soft_through_external, storage_elsewhere, device_as_storage, virtual])
+@pytest.mark.parametrize(
+    "lead_out", [external_link, soft_through_external, storage_elsewhere, device_as_storage, virtual]
+)
 @pytest.mark.parametrize("name", MAIN_DATASET)
 def test_no_reader_follows_what_leads_out(watch, tmp_path, name, lead_out):
     def change(file):
@@ -311,6 +322,8 @@ def test_no_reader_believes_declared_sizes(watch, tmp_path, name, shape):
         chunks = tuple(min(n, 64) for n in extent)
         made = file.create_dataset(MAIN_DATASET[name], extent, dtype, chunks=chunks, compression="gzip")
         made.attrs.update(attrs)
+        if name == "stephens-v7.3":
+            file["tr"][0, 0] = made.ref
 
     sample = BY_NAME[name]
     content = hdf5_bytes(tmp_path, change, content_of(name))
@@ -330,13 +343,15 @@ def test_attributes_as_large_as_hdf5_allows(watch, tmp_path, count):
 def test_groups_within_groups(watch, tmp_path):
     def change(file):
         group = file
-        for i in range(3000):
+        for i in range(500):
             group = group.create_group(str(i % 10))
 
     harmless(watch, hdf5_bytes(tmp_path, change, content_of("hdf5")), "a.h5", options={})
 
 
-@pytest.mark.parametrize("address", [URL, "file:///etc/hostname", "/dev/zero", "../../film.mp4", "\\\\host\\share\\a.mp4"])
+@pytest.mark.parametrize(
+    "address", [URL, "file:///etc/hostname", "/dev/zero", "../../film.mp4", "\\\\host\\share\\a.mp4"]
+)
 def test_films_of_sleap_are_not_opened(watch, tmp_path, address):
     video = {"filename": address, "backend": {"type": "MediaVideo", "filename": address, "shape": [1, 1, 1, 1]}}
 
@@ -414,21 +429,28 @@ def test_names_that_climb_out_of_an_archive(watch):
 @pytest.mark.parametrize("n_bytes", [50, 300, 2000])
 def test_archives_that_swell(watch, n_bytes):
     """Much that packs into little; what is read stays within the limits."""
-    rows = n_bytes * 2**20 // 8 // 4
-    header = {"descr": "<f8", "fortran_order": False, "shape": (rows, 4)}
+    header = {"descr": "<f8", "fortran_order": False, "shape": (n_bytes * 2**20 // 8 // 4, 4)}
+    harmless(watch, swelling("amplitudes.npy", npy_bytes(header), b"\0", n_bytes), "a.npz")
+
+
+@pytest.mark.parametrize("start", [b"", wcon_text().encode(), b'{"a":'], ids=["nothing", "wcon", "object"])
+@pytest.mark.parametrize("repeated", [b"[", b" ", b"1"])
+def test_text_that_swells(watch, start, repeated):
+    refused(watch, swelling("a.wcon", start, repeated, 500), "a.wcon.zip")
+
+
+def swelling(name: str, start: bytes, repeated: bytes, n_megabytes: int) -> bytes:
+    """Give an archive below 10 MB with a member of many megabytes."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("amplitudes.npy", "w", force_zip64=True) as member:
-            member.write(npy_bytes(header))
-            for _ in range(n_bytes):
-                member.write(b"\0" * 2**20)
+    with (
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(name, "w", force_zip64=True) as member,
+    ):
+        member.write(start)
+        for _ in range(n_megabytes):
+            member.write(repeated * 2**20)
     assert len(stream.getvalue()) < 10 * 2**20
-    harmless(watch, stream.getvalue(), "a.npz")
-
-
-def test_text_that_swells(watch):
-    for body in (b"[" * 10**8, b" " * 10**9, wcon_text().encode() + b" " * 10**8, b'{"a":' + b"1" * 10**8):
-        refused(watch, zipped(**{"a.wcon": body}), "a.wcon.zip")
+    return stream.getvalue()
 
 
 def test_archives_in_archives_and_overlapping_ones(watch):
@@ -445,7 +467,9 @@ def test_arrays_that_declare_more_than_they_hold(watch, shape):
     refused(watch, zipped(**{"amplitudes.npy": npy_bytes(header, b"\0" * 320)}), "a.npz")
 
 
-@pytest.mark.parametrize("descr", ["<f8" * 100, "O", [("a", "O")], "V1000000000", "U1000000000", ("f8", (10**9,)), "m8"])
+@pytest.mark.parametrize(
+    "descr", ["<f8" * 100, "O", [("a", "O")], "V1000000000", "U1000000000", ("f8", (10**9,)), "m8"]
+)
 def test_kinds_of_numbers_that_are_none(watch, descr):
     header = {"descr": descr, "fortran_order": False, "shape": (9, 4)}
     refused(watch, zipped(**{"amplitudes.npy": npy_bytes(header, b"\0" * 320)}), "a.npz")
@@ -465,10 +489,14 @@ def test_one_wrong_time_makes_no_millions_of_rows(watch):
     rows = [f"{i / 16},0.5,{i % 7}" for i in range(40)]
     for wrong in ("5625000", "1e300", "-1e300", "nan", "inf", "9e15"):
         refused(watch, "\n".join(["time,a1,a2", *rows, f"{wrong},1,2"]).encode(), "a.csv", options={})
-    refused(watch, "\n".join(["frame,a1,a2", *(f"{i},0.5,{i % 7}" for i in range(40)), "90000000,1,2"]).encode(), "a.csv")
+    refused(
+        watch, "\n".join(["frame,a1,a2", *(f"{i},0.5,{i % 7}" for i in range(40)), "90000000,1,2"]).encode(), "a.csv"
+    )
 
 
-@pytest.mark.parametrize("cell", ["1_5", "0x10", "1e", "--1", "1,5", "=1+1", "@SUM(A1)", "\x001", "٣", "1 5", "True", "1j"])
+@pytest.mark.parametrize(
+    "cell", ["1_5", "0x10", "1e", "--1", "1,5", "=1+1", "@SUM(A1)", "\x001", "٣", "1 5", "True", "1j"]
+)
 def test_cells_that_are_no_numbers(watch, cell):
     rows = [f"{i / 16},0.5,{i % 7}" for i in range(40)]
     refused(watch, "\n".join(["time,a1,a2", *rows, f'{40 / 16},"{cell}",2']).encode(), "a.csv", options={})
@@ -484,7 +512,15 @@ def test_json_that_is_deep_or_long(watch, name):
 
 @pytest.mark.parametrize(
     "text",
-    ["a = " + "[" * 10**5, "a." * 10**5 + "a = 1", "seed = " + "9" * 5000, "a = {" * 10**4, "\0", "\ufeff" * 9, "[[" * 999],
+    [
+        "a = " + "[" * 10**5,
+        "a." * 10**5 + "a = 1",
+        "seed = " + "9" * 5000,
+        "a = {" * 10**4,
+        "\0",
+        "\ufeff" * 9,
+        "[[" * 999,
+    ],
     ids=["arrays", "dots", "digits", "tables", "null", "marks", "brackets"],
 )
 def test_settings_that_are_deep_or_long(watch, text):
@@ -499,7 +535,10 @@ def test_rows_and_cells_without_end(watch):
 
 
 def test_an_entity_of_text_is_no_file(watch):
-    for content in (b"<!DOCTYPE x [<!ENTITY a SYSTEM 'file:///etc/hostname'>]><x>&a;</x>", b"#!/bin/sh\nmkdir touched\n"):
+    for content in (
+        b"<!DOCTYPE x [<!ENTITY a SYSTEM 'file:///etc/hostname'>]><x>&a;</x>",
+        b"#!/bin/sh\nmkdir touched\n",
+    ):
         for file in ("a.csv", "a.wcon", "a.nc", "a.h5", "a.mat", "a.npz", "a.slp", "a.nwb"):
             refused(watch, content, file)
 
@@ -509,7 +548,16 @@ def test_an_entity_of_text_is_no_file(watch):
 
 def test_the_long_run_is_a_command():
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("run.py"), "--files", "4", "--format", "csv-angles", "--format", "wcon"],
+        [
+            sys.executable,
+            Path(__file__).with_name("run.py"),
+            "--files",
+            "4",
+            "--format",
+            "csv-angles",
+            "--format",
+            "wcon",
+        ],
         capture_output=True,
         text=True,
         check=False,
