@@ -9,7 +9,7 @@ import pytest
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io import hdf5
-from ethomarkov.io.hdf5 import open_hdf5, read_text, read_values, text_of
+from ethomarkov.io.hdf5 import open_hdf5, read_numbers, read_text, read_values, text_of
 
 SOURCE = Path(hdf5.__file__).parents[1]
 
@@ -104,6 +104,16 @@ def test_text_of_any_storage(tmp_path):
 def test_a_group_is_no_array(tmp_path):
     with h5py.File(tmp_path / "group.h5", "w") as file, pytest.raises(InputFormatError, match="is a group"):
         read_values(file.create_group("x"))
+
+
+@pytest.mark.parametrize(
+    "values", [np.array([b"x"]), np.ones(3, complex), np.ones(3, bool), np.zeros(3, [("a", "f8")])]
+)
+def test_what_is_no_number_is_told(tmp_path, values):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = values
+        with pytest.raises(InputFormatError, match="numbers are needed"):
+            read_numbers(file["x"])
 
 
 def test_there_is_one_door():

@@ -1,9 +1,16 @@
 import numpy as np
 import pytest
 
-from ethomarkov.exceptions import InputFormatError
+from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.io import ReadOptions
-from ethomarkov.io.keypoints import image_track, position_recording, suggest
+from ethomarkov.io.keypoints import (
+    choose_view,
+    frame_times,
+    image_track,
+    position_recording,
+    require_rate,
+    suggest,
+)
 from ethomarkov.recording import Track
 
 NAMES = ("nose", "back", "tail")
@@ -82,3 +89,58 @@ def test_only_two_dimensions():
 def test_suggestions_are_close_or_none():
     assert suggest("timee", ["time"]) == " Did you mean 'time'?"
     assert suggest("temperature", ["individual"]) == ""
+
+
+def test_numbers_too_large_for_a_recording_are_infinite_without_a_warning():
+    found = image_track("m", np.full((1, 3, 2), 1e300), ReadOptions())
+    assert np.isinf(found.values).all()
+
+
+def test_the_rate_that_the_user_states():
+    assert require_rate(ReadOptions(sampling_rate=25), "They") == 25
+    with pytest.raises(SamplingError, match=r"They hold no frame rate.*--rate"):
+        require_rate(ReadOptions(), "They")
+
+
+@pytest.mark.parametrize("kind", ["i4", "u8", "f8"])
+def test_frame_numbers_become_seconds(kind):
+    np.testing.assert_allclose(frame_times(np.array([3, 4, 9], kind), 10), [0.3, 0.4, 0.9])
+
+
+def test_no_frames():
+    assert frame_times(np.array([]), 10).size == 0
+
+
+@pytest.mark.parametrize(
+    ("frames", "message"),
+    [
+        ([0, 1, 1], r"number 1 is there twice \(row 3\)"),
+        ([0, 2, 1], r"goes back from 2 to 1 \(row 3\)"),
+        ([0, 1.5], "Row 2 has the frame number 1.5"),
+        ([0, np.nan], "Row 2 has the frame number nan"),
+        ([0, np.inf], "Row 2 has the frame number inf"),
+        ([-(2**62), 0], "Row 1 has the frame number"),
+        ([0, 10**7], "2 rows span the frames 0 to 10000000"),
+    ],
+)
+def test_wrong_frame_numbers(frames, message):
+    with pytest.raises(InputFormatError, match=message):
+        frame_times(np.array(frames), 10)
+
+
+def test_the_only_view_needs_no_name():
+    assert choose_view(["top", "top"], None) == "top"
+    assert choose_view([], None) == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted", "message"),
+    [
+        (["top", "side"], None, r"2 cameras \(top, side\); one at a time.*view= \(or --view\)"),
+        (["top", "side"], "sid", "no camera 'sid', only top, side. Did you mean 'side'"),
+        ([], "top", "no camera 'top', only one without a name"),
+    ],
+)
+def test_views_that_are_not_clear(names, wanted, message):
+    with pytest.raises(InputFormatError, match=message):
+        choose_view(names, wanted, "camera")
