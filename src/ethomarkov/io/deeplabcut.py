@@ -4,6 +4,7 @@ Pixels are counted from the upper left corner of the image; y is negated on the 
 """
 
 import array
+import contextlib
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -163,10 +164,8 @@ def _parse_cells(cells: Sequence[str], columns: Sequence[tuple[str, ...]], line:
     """Parse numbers; `float` alone would take 1_5 for 15 and digits of any script."""
     text = "".join(cells)
     if text.isascii() and "_" not in text:
-        try:
-            return [float(cell) if cell else np.nan for cell in cells]
-        except ValueError:
-            pass
+        with contextlib.suppress(ValueError):  # empty cells are parsed one by one
+            return list(map(float, cells))
     for cell, column in zip(cells, columns, strict=True):
         if cell.strip().lower() not in MISSING_WORDS and not NUMBER.fullmatch(cell):
             raise InputFormatError(
