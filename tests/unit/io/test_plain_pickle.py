@@ -37,7 +37,7 @@ def test_plain_values_of_every_protocol(value, protocol):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("value", [Danger(), print, [Danger()], {1, 2}, b"\xff", complex(1, 2), object], ids=repr)
+@pytest.mark.parametrize("value", [Danger(), print, [Danger()], {1, 2}, b"\xff", complex(1, 2), object])
 def test_anything_else_is_refused(value, protocol):
     with pytest.raises(InputFormatError, match="could run code"):
         read_plain_pickle(pickle.dumps(value, protocol))
