@@ -31,7 +31,8 @@ if sys.platform != "win32":
 LENGTH = struct.Struct("<Q")
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_TO_END = 5.0
-_SERVE = f"from {__name__} import serve; serve()"
+WORN = 0.6
+"""Share of its memory that a process may hold between calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class Limits:
     Parameters
     ----------
     memory
-        Bytes of address space beyond those that the process has when the call begins.
+        Bytes of address space beyond those that the process has before its first call.
     seconds
         Of computing, however busy the machine is.
     idle_seconds
@@ -90,6 +91,8 @@ class Outcome:
         Name, text and origin of the error that it raised instead; empty otherwise.
     warned
         Name and text of the warnings on the way.
+    is_last
+        Whether the process holds so much memory after it that it should end.
     """
 
     answer: Any = None
@@ -97,6 +100,7 @@ class Outcome:
     message: str = ""
     trace: str = ""
     warned: tuple[tuple[str, str], ...] = ()
+    is_last: bool = False
 
     def unwrap(self) -> Any:  # noqa: ANN401
         """Give the answer, with errors and warnings as if the function had been called here.
@@ -121,12 +125,17 @@ class Child:
     """A process of this interpreter that does one call after the other.
 
     Unlike a process of `multiprocessing` it does not run the user's script again, which needs no main guard.
+
+    Parameters
+    ----------
+    prepare
+        Function that the process calls at its start, as to import what its calls will need.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prepare: Callable[[], None] | None = None) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _SERVE],
+            [sys.executable, "-P", "-c", _program(prepare)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -176,6 +185,8 @@ class Child:
         if body is None:
             raise ChildDiedError(self._why(stalled.is_set(), limits))
         outcome: Outcome = unpack(body)
+        if outcome.is_last:
+            self.end(0.0)
         return outcome
 
     def interrupt(self, seconds: float = SECONDS_TO_END) -> None:
@@ -205,6 +216,13 @@ class Child:
         if limits is not None and -code == getattr(signal, "SIGXCPU", None):
             return f"computed for more than {limits.seconds:g} s"
         return f"ended without an answer ({_end_in_words(code)}{': ' + last if last else ''})"
+
+
+def _program(prepare: Callable[[], None] | None) -> str:
+    first = (
+        "" if prepare is None else f"from {prepare.__module__} import {prepare.__qualname__} as prepare; prepare(); "
+    )
+    return f"{first}from {__name__} import serve; serve()"
 
 
 def child_environment() -> dict[str, str]:
@@ -276,24 +294,31 @@ def serve() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     from ethomarkov.io.packing import unpack
 
+    at_first = _address_space()
     while (body := _receive(calls)) is not None:
-        _send(outcomes, _answer(unpack(body)))
+        _send(outcomes, _answer(unpack(body), at_first))
 
 
-def _answer(call: _Call) -> bytes:
+def _answer(call: _Call, at_first: int) -> bytes:
     from ethomarkov.io.packing import pack
 
-    with _limited(call.limits), warnings.catch_warnings(record=True) as warned:
+    with _limited(call.limits, at_first), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("default")
         try:
             os.chdir(call.directory)  # names of files are relative to it
             answer = _find(call.module, call.name)(*call.arguments)
             told = tuple((one.category.__name__, str(one.message)) for one in warned)
-            return pack(Outcome(answer=answer, warned=told))
+            return pack(Outcome(answer=answer, warned=told, is_last=_is_worn(call.limits, at_first)))
         except Exception as error:  # it is raised where the answer is asked for
             failed = error
     trace = "".join(traceback.format_exception(failed))
-    return pack(Outcome(error=type(failed).__name__, message=str(failed), trace=trace))
+    is_last = _is_worn(call.limits, at_first)
+    return pack(Outcome(error=type(failed).__name__, message=str(failed), trace=trace, is_last=is_last))
+
+
+def _is_worn(limits: Limits | None, at_first: int) -> bool:
+    """Tell whether memory that was not given back leaves too little for further calls."""
+    return limits is not None and _address_space() - at_first > WORN * limits.memory
 
 
 def _find(module: str, name: str) -> Callable[..., Any]:
@@ -302,16 +327,15 @@ def _find(module: str, name: str) -> Callable[..., Any]:
 
 
 @contextlib.contextmanager
-def _limited(limits: Limits | None) -> Iterator[None]:
+def _limited(limits: Limits | None, at_first: int) -> Iterator[None]:
     """Keep to limits where the system has them: too much memory is a MemoryError, too much computing the end."""
     if limits is None or sys.platform == "win32":
         yield
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = {resource.RLIMIT_CPU: math.ceil(used.ru_utime + used.ru_stime + limits.seconds)}
-    has = _address_space()
-    if has:
-        soft[resource.RLIMIT_AS] = has + limits.memory
+    if at_first:
+        soft[resource.RLIMIT_AS] = at_first + limits.memory
     for kind, most in soft.items():
         _set_soft(kind, most)
     try:

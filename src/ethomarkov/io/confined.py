@@ -5,19 +5,21 @@ One process serves all files, so that a hundred of them do not cost a hundred st
 
 import atexit
 import os
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ethomarkov.exceptions import InputFormatError
+from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.child import Child, ChildDiedError, Limits
 from ethomarkov.io.limits import MEGABYTE, check_regular
 
 SMALL_FILE = 10 * MEGABYTE
-SMALL_MEMORY, SMALL_SECONDS, IDLE_SECONDS = 700 * MEGABYTE, 8.0, 30.0
+SMALL_MEMORY, SMALL_SECONDS, IDLE_SECONDS = 850 * MEGABYTE, 8.0, 30.0
 BYTES_PER_BYTE, SECONDS_PER_MEGABYTE = 40, 1.0
 """What a file gets for every byte beyond a small file."""
+LONG_WORD, WORD_SHOWN, LONGEST_MESSAGE = re.compile(r"\S{81,}"), 60, 560
 
 
 class _Reader:
@@ -30,8 +32,10 @@ class _Reader:
 
     def start(self) -> Child:
         """Give a process that can be called; one that was inherited by a fork belongs to another."""
+        from ethomarkov.io.registry import load_readers
+
         if self._child is None or self._owner != os.getpid() or not self._child.is_alive:
-            self._child, self._owner = Child(), os.getpid()
+            self._child, self._owner = Child(load_readers), os.getpid()
         return self._child
 
     def call(self, function: Callable[..., Any], *arguments: object, limits: Limits) -> Any:  # noqa: ANN401
@@ -76,6 +80,18 @@ def read_confined(function: Callable[..., Any], path: Path, *arguments: object) 
             f"{path}: cannot be read; the process that tried {error.why}. It is damaged, or made to harm; copy or "
             "export it again, or save the postures as CSV or NPZ."
         ) from error
+    except EthomarkovError as error:
+        raise type(error)(_readable(str(error), str(path))) from error
+
+
+def _readable(message: str, path: str) -> str:
+    """Keep an error to one paragraph that names the file, whatever names and words the file holds."""
+    told = message.removeprefix(path)
+    told = "".join(letter if letter.isprintable() else " " for letter in told)
+    told = LONG_WORD.sub(lambda word: f"{word[0][:WORD_SHOWN]}…", " ".join(told.split()))
+    if len(told) > LONGEST_MESSAGE:  # what to do stands at the end
+        told = f"{told[: LONGEST_MESSAGE // 2]} … {told[-LONGEST_MESSAGE // 2 :]}"
+    return f"{path}{told}" if message.startswith(path) else told if path in message else f"{path}: {told}"
 
 
 def limits_of(size: int) -> Limits:

@@ -83,8 +83,8 @@ def writer(suffix: str) -> Callable[[Write], Write]:
 
 def formats() -> tuple[Format, ...]:
     """List the formats that can be read, the most specific first."""
-    _load_modules()
-    rank = {f"ethomarkov.io.{module}": place for place, module in enumerate(MODULES)}
+    load_readers()
+    rank = {f"ethomarkov.io.readers.{module}": place for place, module in enumerate(MODULES)}
     return tuple(sorted(_FORMATS.values(), key=lambda one: rank.get(one.read.__module__, len(rank))))
 
 
@@ -135,7 +135,7 @@ def write_recording(recording: "Recording", path: str | Path) -> Path:
     """
     from ethomarkov.io.atomic import atomic_path
 
-    _load_modules()
+    load_readers()
     target = Path(path)
     suffix = ".wcon" if target.name.lower().endswith(".wcon.zip") else target.suffix.lower()
     if suffix not in _WRITERS:
@@ -148,9 +148,10 @@ def write_recording(recording: "Recording", path: str | Path) -> Path:
     return target
 
 
-def _load_modules() -> None:
+def load_readers() -> None:
+    """Import the modules of all formats, which register themselves."""
     for module in MODULES:
-        importlib.import_module(f"ethomarkov.io.{module}")
+        importlib.import_module(f"ethomarkov.io.readers.{module}")
 
 
 def _read_one(file: Path, name: str, options: ReadOptions) -> "Recording":
@@ -234,10 +235,9 @@ def _find_format(file: Path, name: str) -> Format:
             return one
     contents = probe.contents()
     inside = f" It holds {contents}." if contents else ""
-    listing = "; ".join(f"{one.name} ({', '.join(one.suffixes)})" for one in known.values())
     raise InputFormatError(
-        f"{file}: no known posture format was recognised in it.{inside} Readable are: {listing}. "
-        "If it is one of these, name it with --format (format=); otherwise save the postures as CSV or NPZ."
+        f"{file}: no known posture format was recognised in it.{inside} Readable are {', '.join(known)}. If it is one "
+        "of these, name it with --format (format=); otherwise save the postures as CSV or NPZ."
     )
 
 

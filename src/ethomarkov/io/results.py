@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
-from ethomarkov.io.hdf5 import open_hdf5
+from ethomarkov.io.hdf5 import check_dataset, open_hdf5, read_values
 from ethomarkov.io.seal import MAKE_AGAIN, check_seal, seal
 
 Result = TypeVar("Result")
@@ -246,8 +246,9 @@ def _is_variable(stored: h5py.Dataset) -> bool:
 
 def _values(stored: h5py.Dataset) -> np.ndarray:
     if h5py.check_string_dtype(stored.dtype) is not None:
+        check_dataset(stored)
         return np.asarray(stored.asstr()[()])
-    values = np.asarray(stored[()])
+    values = read_values(stored)
     return values.astype(bool) if stored.attrs.get("dtype") == "bool" else values  # netCDF has no truth values
 
 

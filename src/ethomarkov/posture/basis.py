@@ -53,7 +53,7 @@ class PostureBasis:
     def from_file(cls, path: str | Path, n_modes: int = 5) -> "PostureBasis":
         """Read eigenworms: a CSV or MATLAB matrix whose columns are the modes, head first."""
         from ethomarkov.io.confined import read_confined
-        from ethomarkov.io.stephens import read_eigenworms
+        from ethomarkov.io.readers.stephens import read_eigenworms
 
         matrix = read_confined(read_eigenworms, Path(path))
         if n_modes > matrix.shape[1]:

@@ -12,7 +12,7 @@ from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io import read
-from ethomarkov.io.npz import load_arrays
+from ethomarkov.io.readers.npz import load_arrays
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.markov.selection import EntropyTable, LagTable
 from ethomarkov.posture import PostureBasis

@@ -214,7 +214,7 @@ def test_every_format_describes_itself():
 def test_the_order_of_formats_does_not_depend_on_imports():
     script = (
         "import importlib, sys\n"
-        "for name in sys.argv[1:]: importlib.import_module(f'ethomarkov.io.{name}')\n"
+        "for name in sys.argv[1:]: importlib.import_module(f'ethomarkov.io.readers.{name}')\n"
         "from ethomarkov.io import ReadOptions, formats\n"
         "print([one.name for one in formats()])\n"
     )

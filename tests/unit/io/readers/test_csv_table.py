@@ -70,7 +70,7 @@ class TestWithoutHeader:
         assert "--basis" in said
 
     def test_a_large_table_is_not_read_for_it(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("ethomarkov.io.csv_table.LARGEST_BASIS", 100)
+        monkeypatch.setattr("ethomarkov.io.readers.csv_table.LARGEST_BASIS", 100)
         np.savetxt(tmp_path / "a.csv", np.eye(20), delimiter=",")
         with pytest.raises(InputFormatError, match="a line of names above"):
             read(tmp_path / "a.csv")

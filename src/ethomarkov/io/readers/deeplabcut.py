@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import open_hdf5
-from ethomarkov.io.keypoints import (
+from ethomarkov.io.options import ReadOptions
+from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.keypoints import (
     IMAGE_ATTRS,
     choose_view,
     frame_times,
@@ -25,9 +27,7 @@ from ethomarkov.io.keypoints import (
     position_recording,
     require_rate,
 )
-from ethomarkov.io.options import ReadOptions
-from ethomarkov.io.pandas_hdf5 import NamedTable, frame_groups, read_frame
-from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.pandas_hdf5 import NamedTable, frame_groups, read_frame
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording
 

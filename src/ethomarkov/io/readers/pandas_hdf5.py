@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import read_numbers, read_text, read_values, text_of
-from ethomarkov.io.plain_pickle import read_plain_pickle
+from ethomarkov.io.readers.plain_pickle import read_plain_pickle
 
 FRAME_TYPES = ("frame", "frame_table")
 INDEX_KINDS = ("integer", "float", "string")

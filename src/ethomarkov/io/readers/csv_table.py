@@ -14,13 +14,13 @@ import numpy as np
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.io.csv_header import COLUMN_SPELLINGS, Columns, is_number, sort_columns, split_header
 from ethomarkov.io.limits import MEGABYTE
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.csv_header import COLUMN_SPELLINGS, Columns, is_number, sort_columns, split_header
+from ethomarkov.io.readers.table import Table
 from ethomarkov.io.registry import reader, writer
 from ethomarkov.io.spreadsheet import escape, plain
-from ethomarkov.io.table import Table
 from ethomarkov.recording import Recording
 from ethomarkov.recording.schema import KIND_DIMS
 
@@ -57,7 +57,7 @@ def read_csv(path: Path, options: ReadOptions) -> Recording:
 
 def _without_header(path: Path, n_columns: int) -> str:
     """Say what a table of nothing but numbers may be."""
-    from ethomarkov.io.stephens import read_eigenworms
+    from ethomarkov.io.readers.stephens import read_eigenworms
 
     found = f"{path}: has no header; its first line holds {n_columns} numbers instead of column names."
     try:

@@ -3,7 +3,7 @@
 import pytest
 
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.units import parse_unit
+from ethomarkov.io.readers.units import parse_unit
 
 
 @pytest.mark.parametrize(

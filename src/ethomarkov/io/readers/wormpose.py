@@ -9,9 +9,9 @@ import numpy as np
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import open_hdf5, read_values
-from ethomarkov.io.keypoints import IMAGE_ATTRS
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.keypoints import IMAGE_ATTRS
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording, Track
 from ethomarkov.recording.tracks import median_length

@@ -5,7 +5,7 @@ import scipy.io
 
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.io import ReadOptions, matlab, read, registry
-from ethomarkov.io.stephens import read_eigenworms
+from ethomarkov.io.readers.stephens import read_eigenworms
 
 
 def worms(n_animals=3, n_frames=40, n_modes=5, seed=0):

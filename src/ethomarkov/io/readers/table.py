@@ -7,10 +7,10 @@ import numpy as np
 
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.csv_header import LONGEST_NAME
-from ethomarkov.io.keypoints import position_recording
-from ethomarkov.io.labels import refuse_labels
 from ethomarkov.io.options import ReadOptions
+from ethomarkov.io.readers.csv_header import LONGEST_NAME
+from ethomarkov.io.readers.keypoints import position_recording
+from ethomarkov.io.readers.labels import refuse_labels
 from ethomarkov.recording import Recording, Track
 from ethomarkov.recording.schema import Kind
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.io.keypoints import IMAGE_ATTRS, choose_view, frame_times, image_track, position_recording
-from ethomarkov.io.netcdf import SIGNATURE, NetcdfData, Variable, read_netcdf
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.keypoints import IMAGE_ATTRS, choose_view, frame_times, image_track, position_recording
+from ethomarkov.io.readers.netcdf import SIGNATURE, NetcdfData, Variable, read_netcdf
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording
 

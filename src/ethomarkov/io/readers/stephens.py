@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.io.labels import refuse_labels
 from ethomarkov.io.matlab import CELL, Variable, read_cells, read_matlab
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.labels import refuse_labels
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording, Track
 

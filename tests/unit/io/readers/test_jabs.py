@@ -6,7 +6,7 @@ import pytest
 
 from ethomarkov import io
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.io.jabs import KEYPOINTS
+from ethomarkov.io.readers.jabs import KEYPOINTS
 
 N_FRAMES = 20
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.keypoints import suggest
+from ethomarkov.io.readers.keypoints import suggest
 from ethomarkov.io.spreadsheet import plain
 from ethomarkov.recording.schema import KIND_WORDS, Kind
 

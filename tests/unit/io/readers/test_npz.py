@@ -9,7 +9,7 @@ import pytest
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io import read
-from ethomarkov.io.npz import check_archive, load_arrays
+from ethomarkov.io.readers.npz import check_archive, load_arrays
 
 
 def head(descr="<f8", shape=(3, 2), version=(1, 0)):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ethomarkov import io
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.io import wcon
+from ethomarkov.io.readers import wcon
 from ethomarkov.recording import Recording, Track
 
 UNITS = {"t": "s", "x": "mm", "y": "mm"}

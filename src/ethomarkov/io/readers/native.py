@@ -7,9 +7,9 @@ import xarray as xr
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import open_hdf5, text_of
-from ethomarkov.io.netcdf import read_netcdf
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.netcdf import read_netcdf
 from ethomarkov.io.registry import reader, writer
 from ethomarkov.recording import Recording
 from ethomarkov.recording.schema import FRAME_COUNT, INDIVIDUAL, SCHEMA, TIME

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import open_hdf5, read_values
-from ethomarkov.io.keypoints import (
+from ethomarkov.io.options import ReadOptions
+from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.keypoints import (
     IMAGE_ATTRS,
     choose_view,
     frame_times,
@@ -24,10 +26,15 @@ from ethomarkov.io.keypoints import (
     position_recording,
     require_rate,
 )
-from ethomarkov.io.options import ReadOptions
-from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.sleap_metadata import (
+    film_names,
+    format_id,
+    full_name,
+    node_names,
+    read_metadata,
+    track_names,
+)
 from ethomarkov.io.registry import reader
-from ethomarkov.io.sleap_metadata import film_names, format_id, full_name, node_names, read_metadata, track_names
 from ethomarkov.recording import Recording
 
 USER, PREDICTED = 0, 1

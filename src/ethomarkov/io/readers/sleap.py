@@ -13,11 +13,11 @@ import numpy as np
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import open_hdf5, read_numbers, text_of
-from ethomarkov.io.keypoints import IMAGE_ATTRS, choose_view, image_track, position_recording, require_rate
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.keypoints import IMAGE_ATTRS, choose_view, image_track, position_recording, require_rate
+from ethomarkov.io.readers.sleap_metadata import read_words
 from ethomarkov.io.registry import reader
-from ethomarkov.io.sleap_metadata import read_words
 from ethomarkov.recording import Recording
 
 TRACK_DIMS = ("track", "xy", "node", "frame")

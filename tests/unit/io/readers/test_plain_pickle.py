@@ -3,7 +3,7 @@ import pickle
 import pytest
 
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.plain_pickle import read_plain_pickle
+from ethomarkov.io.readers.plain_pickle import read_plain_pickle
 
 PLAIN = [
     None,

@@ -5,7 +5,7 @@ import pytest
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io import read
-from ethomarkov.io.labels import refuse_labels
+from ethomarkov.io.readers.labels import refuse_labels
 from ethomarkov.synthetic import simulate_worms
 
 SEEDS = range(20)

@@ -3,7 +3,7 @@ import pytest
 
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.io import ReadOptions
-from ethomarkov.io.keypoints import (
+from ethomarkov.io.readers.keypoints import (
     choose_view,
     frame_times,
     image_track,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.keypoints import suggest
-from ethomarkov.io.table import Table
+from ethomarkov.io.readers.keypoints import suggest
+from ethomarkov.io.readers.table import Table
 from ethomarkov.recording.schema import KIND_DIMS, Kind
 
 ARRAY_SPELLINGS = (

@@ -13,9 +13,9 @@ import numpy as np
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.io.hdf5 import open_hdf5, read_values
-from ethomarkov.io.keypoints import IMAGE_ATTRS, image_track, position_recording
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.keypoints import IMAGE_ATTRS, image_track, position_recording
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording, Track
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.limits import array_bytes, check_declared
-from ethomarkov.io.named_arrays import ARRAY_KINDS, NOT_READ, array_table, check_names
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.named_arrays import ARRAY_KINDS, NOT_READ, array_table, check_names
 from ethomarkov.io.registry import reader, writer
 from ethomarkov.recording import Recording
 from ethomarkov.recording.schema import FRAME_COUNT

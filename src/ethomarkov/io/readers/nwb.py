@@ -11,9 +11,9 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.io.hdf5 import open_hdf5, read_numbers, read_text, text_of
-from ethomarkov.io.keypoints import IMAGE_ATTRS, choose_view, image_track, position_recording
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.keypoints import IMAGE_ATTRS, choose_view, image_track, position_recording
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording, Track
 from ethomarkov.recording.recording import RATE_TOLERANCE

@@ -20,8 +20,8 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.limits import FREE_BYTES, MEGABYTE
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import HEAD_BYTES, Probe
+from ethomarkov.io.readers.units import parse_unit
 from ethomarkov.io.registry import reader, writer
-from ethomarkov.io.units import parse_unit
 from ethomarkov.recording import Recording, Track
 from ethomarkov.recording.tracks import median_length, restate_rate
 

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.netcdf import read_netcdf
+from ethomarkov.io.readers.netcdf import read_netcdf
 
 
 def example():

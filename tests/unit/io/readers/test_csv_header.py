@@ -3,7 +3,7 @@
 import pytest
 
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.csv_header import is_number, sort_columns, split_header
+from ethomarkov.io.readers.csv_header import is_number, sort_columns, split_header
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import open_hdf5, read_text, read_values
 from ethomarkov.io.limits import array_bytes, check_declared
-from ethomarkov.io.named_arrays import ARRAY_KINDS, NOT_READ, array_table, check_names
 from ethomarkov.io.options import ReadOptions
 from ethomarkov.io.probe import Probe
+from ethomarkov.io.readers.named_arrays import ARRAY_KINDS, NOT_READ, array_table, check_names
 from ethomarkov.io.registry import reader
 from ethomarkov.recording import Recording
 

@@ -1,0 +1,1 @@
+"""Readers and writers, one module for each format or for what several of them share."""
