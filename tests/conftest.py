@@ -99,3 +99,11 @@ def attractor():
     from ethomarkov._core.series import Series
 
     return Series.from_rows(lorenz_orbit(100_000), 50.0)
+
+
+@pytest.fixture
+def reads_here(monkeypatch):
+    """Read files in this process, where a test has changed something."""
+    monkeypatch.setattr(
+        "ethomarkov.io.registry.read_confined", lambda function, path, *more: function(str(path), *more)
+    )

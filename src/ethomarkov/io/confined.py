@@ -16,10 +16,12 @@ from ethomarkov.io.child import Child, ChildDiedError, Limits
 from ethomarkov.io.limits import MEGABYTE, check_regular
 
 SMALL_FILE = 10 * MEGABYTE
-SMALL_MEMORY, SMALL_SECONDS, IDLE_SECONDS = 850 * MEGABYTE, 8.0, 30.0
+SMALL_MEMORY, SMALL_SECONDS, IDLE_SECONDS = 640 * MEGABYTE, 7.0, 30.0
 BYTES_PER_BYTE, SECONDS_PER_MEGABYTE = 40, 1.0
 """What a file gets for every byte beyond a small file."""
-LONG_WORD, WORD_SHOWN, LONGEST_MESSAGE = re.compile(r"\S{81,}"), 60, 560
+LONG_WORD, WORD_SHOWN, LONGEST_MESSAGE = re.compile(r"\S{81,}"), 60, 540
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+_DAMAGED = "It is damaged, or made to harm; copy or export it again, or save the postures as CSV or NPZ."
 
 
 class _Reader:
@@ -32,10 +34,8 @@ class _Reader:
 
     def start(self) -> Child:
         """Give a process that can be called; one that was inherited by a fork belongs to another."""
-        from ethomarkov.io.registry import load_readers
-
         if self._child is None or self._owner != os.getpid() or not self._child.is_alive:
-            self._child, self._owner = Child(load_readers), os.getpid()
+            self._child, self._owner = Child(get_ready), os.getpid()
         return self._child
 
     def call(self, function: Callable[..., Any], *arguments: object, limits: Limits) -> Any:  # noqa: ANN401
@@ -52,6 +52,18 @@ class _Reader:
 
 _reader = _Reader()
 atexit.register(_reader.end)
+
+
+def get_ready() -> None:
+    """Import what reading needs, before limits are set: what packages take must not count against a file."""
+    import numpy as np
+
+    from ethomarkov.io.registry import load_readers
+    from ethomarkov.recording import Recording, Track
+
+    load_readers()
+    # xarray imports much more when it is first used
+    Recording.from_tracks([Track(individual="one", values=np.eye(2))], kind="amplitude", sampling_rate=1.0)
 
 
 def start_early() -> None:
@@ -77,21 +89,23 @@ def read_confined(function: Callable[..., Any], path: Path, *arguments: object) 
         return _reader.call(function, str(path), *arguments, limits=limits)
     except ChildDiedError as error:
         raise InputFormatError(
-            f"{path}: cannot be read; the process that tried {error.why}. It is damaged, or made to harm; copy or "
-            "export it again, or save the postures as CSV or NPZ."
+            _readable(f"{path}: cannot be read; the process that tried {error.why}. {_DAMAGED}", path)
         ) from error
     except EthomarkovError as error:
-        raise type(error)(_readable(str(error), str(path))) from error
+        raise type(error)(_readable(str(error), path)) from error
+    except RuntimeError as error:  # a damaged file makes libraries raise almost anything
+        raise InputFormatError(_readable(f"{path}: cannot be read ({error}). {_DAMAGED}", path)) from error
 
 
-def _readable(message: str, path: str) -> str:
-    """Keep an error to one paragraph that names the file, whatever names and words the file holds."""
-    told = message.removeprefix(path)
-    told = "".join(letter if letter.isprintable() else " " for letter in told)
-    told = LONG_WORD.sub(lambda word: f"{word[0][:WORD_SHOWN]}…", " ".join(told.split()))
-    if len(told) > LONGEST_MESSAGE:  # what to do stands at the end
-        told = f"{told[: LONGEST_MESSAGE // 2]} … {told[-LONGEST_MESSAGE // 2 :]}"
-    return f"{path}{told}" if message.startswith(path) else told if path in message else f"{path}: {told}"
+def _readable(message: str, path: Path) -> str:
+    """Keep an error to one paragraph that names the file, whatever names in it and words of other packages are told."""
+    named = message if str(path) in message else f"{path}: {message}"
+    plain = "".join(letter if letter.isprintable() else REPLACED for letter in " ".join(named.split()))
+    before, found, after = plain.partition(str(path))
+    after = LONG_WORD.sub(lambda word: f"{word[0][:WORD_SHOWN]}…", after)
+    if len(after) > LONGEST_MESSAGE:  # what was found stands at the beginning, what to do at the end
+        after = f"{after[: LONGEST_MESSAGE * 2 // 3].rstrip()} … {after[-LONGEST_MESSAGE // 3 :].lstrip()}"
+    return before + found + after
 
 
 def limits_of(size: int) -> Limits:

@@ -146,7 +146,7 @@ def _check_elements(path: Path) -> None:
                 return  # damaged; scipy says how
             after = file.tell() + n_bytes
             if kind == COMPRESSED:
-                inner = zlib.decompressobj().decompress(file.read(min(n_bytes, 64)), 8)
+                inner = zlib.decompressobj().decompress(file.read(min(n_bytes, 4096)), 8)
                 n_bytes = struct.unpack(f"{order}II", inner)[1]
             check_declared(f"{path}: a variable", n_bytes, size)
             file.seek(after)

@@ -161,8 +161,10 @@ def _read_one(file: Path, name: str, options: ReadOptions) -> "Recording":
     from ethomarkov.recording import Recording
 
     variables, coordinates, attrs = read_confined(read_here, file, name, options)
-    dataset = xr.Dataset(variables, attrs=attrs).set_coords(coordinates)
-    return Recording(dataset)
+    try:
+        return Recording(xr.Dataset(variables, attrs=attrs).set_coords(coordinates))
+    except ValueError as error:  # a damaged netCDF file gives a dimension two lengths, which xarray sees only here
+        raise InputFormatError(f"{file}: its parts do not fit together ({error}). Copy or export it again.") from error
 
 
 def read_here(file: str, name: str, options: ReadOptions) -> PlainDataset:

@@ -270,6 +270,7 @@ def test_bad_file(cli, tmp_path, name, command):
     assert listing(tmp_path) == before
 
 
+@pytest.mark.usefixtures("reads_here")
 def test_damaged_attributes(cli, tmp_path, monkeypatch):
     """Files whose attributes cannot be decoded were met by flipping bytes at random."""
     file = netcdf(tmp_path / "hurt.nc")

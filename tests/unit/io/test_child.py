@@ -80,6 +80,16 @@ def test_too_much_memory_is_an_error_and_the_process_goes_on(process):
 
 
 @needs_limits
+def test_a_process_that_keeps_much_memory_ends(mortal):
+    roomy = Limits(memory=300 * MEGABYTE, seconds=20, idle_seconds=20)
+    assert mortal.call(operator.add, 1, 1, limits=roomy) == 2
+    assert mortal.is_alive
+    mortal.call(os.putenv, "KEPT", "x" * (200 * MEGABYTE))
+    assert mortal.call(operator.add, 1, 1, limits=roomy) == 2
+    assert not mortal.is_alive
+
+
+@needs_limits
 def test_too_much_computing_ends_the_process(mortal):
     brief = Limits(memory=2**40, seconds=1, idle_seconds=60)
     with pytest.raises(ChildDiedError, match="computed for more than 1 s"):

@@ -65,3 +65,24 @@ def test_memory_beyond_the_limit_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(confined, "limits_of", lambda size: Limits(memory=MEGABYTE, seconds=20, idle_seconds=20))
     with pytest.raises(InputFormatError, match=r"a\.csv: "):
         read(path)
+
+
+def test_packages_do_not_count_against_the_first_file(tmp_path, monkeypatch):
+    np.savez(tmp_path / "a.npz", amplitudes=np.random.default_rng(0).normal(size=(50, 3)), sampling_rate=10.0)
+    monkeypatch.setattr(confined, "limits_of", lambda size: Limits(memory=60 * MEGABYTE, seconds=20, idle_seconds=20))
+    confined._reader.end()
+    assert len(read(tmp_path / "a.npz").values) == 50
+
+
+def test_errors_of_other_packages_become_one_of_ours_that_names_the_file(file):
+    with pytest.raises(InputFormatError, match=r"some\.bin: cannot be read \(NotADirectoryError.*export it again"):
+        read_confined(os.listdir, file)
+
+
+def test_messages_are_one_paragraph_of_bearable_length(file):
+    made = confined._readable("a\n\tb\x1b[31m " + "word " * 500 + "x" * 200 + " Do this.", file)
+    assert made.startswith(f"{file}: a b\N{REPLACEMENT CHARACTER}[31m word")
+    assert made.endswith("x… Do this.")
+    assert len(made) <= confined.LONGEST_MESSAGE + len(str(file)) + 3
+    assert made.isprintable()
+    assert confined._readable(made, file) == made

@@ -209,6 +209,6 @@ def test_a_hostile_file_is_refused(tmp_path, text, told):
 
 def test_what_is_no_file_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(InputFormatError, match="it is no file"):
+    for path, told in ((tmp_path, "is a directory"), (tmp_path / "pipe", "is a pipe")):
+        with pytest.raises(InputFormatError, match=rf"cannot be read as a file of settings \({told}.*Name a TOML file"):
             read_settings(path)

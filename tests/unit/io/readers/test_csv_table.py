@@ -69,6 +69,7 @@ class TestWithoutHeader:
         assert "a1, a2" in said
         assert "--basis" in said
 
+    @pytest.mark.usefixtures("reads_here")
     def test_a_large_table_is_not_read_for_it(self, tmp_path, monkeypatch):
         monkeypatch.setattr("ethomarkov.io.readers.csv_table.LARGEST_BASIS", 100)
         np.savetxt(tmp_path / "a.csv", np.eye(20), delimiter=",")

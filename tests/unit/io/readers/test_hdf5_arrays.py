@@ -30,6 +30,7 @@ def test_a_link_that_leads_nowhere(tmp_path):
     refused(tmp_path / "a.h5", "cannot be read")
 
 
+@pytest.mark.usefixtures("reads_here")
 def test_too_much_together(tmp_path, monkeypatch):
     monkeypatch.setattr("ethomarkov.io.limits.FREE_BYTES", 0)
     with h5py.File(tmp_path / "a.h5", "w") as file:

@@ -53,6 +53,7 @@ def test_objects_are_not_unpickled(tmp_path):
     refused(archive(tmp_path / "b.npz", amplitudes=head() + bytes(48), time=hidden), "Pickled arrays are never loaded")
 
 
+@pytest.mark.usefixtures("reads_here")
 def test_too_much_for_its_file(tmp_path, monkeypatch):
     monkeypatch.setattr("ethomarkov.io.limits.FREE_BYTES", 1000)
     path = archive(tmp_path / "a.npz", amplitudes=head(shape=(500, 50)) + bytes(200_000))
@@ -60,6 +61,7 @@ def test_too_much_for_its_file(tmp_path, monkeypatch):
     refused(path, "the sum of its arrays needs")
 
 
+@pytest.mark.usefixtures("reads_here")
 def test_many_that_are_too_much_together(tmp_path, monkeypatch):
     monkeypatch.setattr("ethomarkov.io.limits.FREE_BYTES", 30_000)
     part = head(shape=(500, 5)) + bytes(20_000)
