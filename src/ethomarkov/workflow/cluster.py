@@ -5,6 +5,7 @@ import contextlib
 import difflib
 import itertools
 import logging
+import os
 import pickle
 import re
 import shutil
@@ -213,12 +214,34 @@ def _dask_rules(settings: ClusterSettings) -> Iterator[None]:
         # no pages: they would tell every user of this computer what is computed
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
-        **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in ENVIRONMENT.items()},
+        **{f"distributed.nanny.{_moment(name)}.{name}": value for name, value in ENVIRONMENT.items()},
     }
-    with tempfile.TemporaryDirectory(prefix="ethomarkov-") as folder:
+    with _same_environment(), tempfile.TemporaryDirectory(prefix="ethomarkov-") as folder:
         rules["temporary-directory"] = folder
         with dask.config.set(rules):
             yield
+
+
+def _moment(name: str) -> str:
+    """Tell when a variable of a worker is set: before it starts where libraries look at it while they are loaded.
+
+    Dask sets those in this process as well, and numba refuses to go on where its number of threads has changed.
+    """
+    return "environ" if name.startswith("NUMBA") else "pre-spawn-environ"
+
+
+@contextlib.contextmanager
+def _same_environment() -> Iterator[None]:
+    """Take back what Dask sets in the environment of this process for the sake of those that it starts."""
+    before = {name: os.environ.get(name) for name in ENVIRONMENT}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @contextlib.contextmanager

@@ -371,7 +371,9 @@ class TestLostWorkers:
 @pytest.mark.slow
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    before = dict(os.environ)
     with cluster("local", threads=2):
+        assert os.environ.get("NUMBA_NUM_THREADS") == before.get("NUMBA_NUM_THREADS")
         assert [path.name[:11] for path in tmp_path.iterdir()] == ["ethomarkov-"]
         workers = parallel._workers.get()
         assert isinstance(workers, DaskWorkers)
@@ -380,6 +382,7 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
         assert pids.issuperset(map_tasks(lambda _: os.getpid(), range(8)))
     assert list(tmp_path.iterdir()) == []
     assert all_end(pids)
+    assert dict(os.environ) == before
     assert map_tasks(lambda _: os.getpid(), [0]) == [os.getpid()]
 
 

@@ -244,7 +244,7 @@ def test_cameras_are_asked_for(tmp_path, link):
         recording = read(path, view=view)
         assert recording.individuals == ("mouse_7",)
         assert recording.dataset["position"].sel(keypoint="nose", space="x").min() > 90
-    with pytest.raises(InputFormatError, match=r"no view 'cam3', only cam1, cam2. Did you mean"):
+    with pytest.raises(InputFormatError, match=r"no view 'cam3', only cam1, cam2\. Did you mean"):
         read(path, view="cam3")
 
 
