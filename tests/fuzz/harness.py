@@ -202,7 +202,8 @@ def _keep(outcome: Outcome, folder: Path) -> None:
     case = outcome.case
     stem = f"{case.sample.name}-{case.seed}-{case.index}"
     (folder / f"{stem}-{case.sample.file}").write_bytes(case.content)
-    (folder / f"{stem}.txt").write_text(f"{case}\n{'; '.join(outcome.wrong)}\n{outcome.message}\n", encoding="utf-8")
+    told = f"{case}\n{'; '.join(outcome.wrong)}\n{outcome.message}\n"
+    (folder / f"{stem}.txt").write_text(told, encoding="utf-8", errors="backslashreplace")
 
 
 # --- watching --------------------------------------------------------------------------------------------------------

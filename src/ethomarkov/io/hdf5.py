@@ -102,8 +102,9 @@ def check_dataset(dataset: h5py.Dataset) -> None:
     elsewhere = _storage_elsewhere(dataset.id)
     if elsewhere:
         raise InputFormatError(f"{dataset.name or 'A dataset without a name'} {elsewhere}. {_ELSEWHERE}")
-    declared = array_bytes(dataset.shape or (), dataset.dtype.itemsize)
-    check_declared(f"{dataset.name} of shape {dataset.shape}", declared, dataset.file.id.get_filesize())
+    for what, shape in (("shape", dataset.shape), ("chunks of shape", dataset.chunks)):  # HDF5 makes room for a chunk
+        declared = array_bytes(shape or (), dataset.dtype.itemsize)
+        check_declared(f"{dataset.name} of {what} {shape}", declared, dataset.file.id.get_filesize())
 
 
 def read_text(dataset: h5py.Dataset) -> NDArray[Any]:

@@ -218,7 +218,7 @@ def _build(node: h5py.Group, kind: type) -> object:
     attrs = _attrs(node)
     stored = attrs.get(TYPE_KEY)
     if stored != kind.__name__:
-        raise InputFormatError(f"Group {node.name} holds a {stored}; a {kind.__name__} was asked for.")
+        raise InputFormatError(f"Group {node.name} holds {stored!r:.80}; a {kind.__name__} was asked for.")
     hints = typing.get_type_hints(kind)
     return kind(
         **{field.name: _value(node, attrs, field.name, hints[field.name]) for field in dataclasses.fields(kind)}

@@ -79,6 +79,13 @@ def test_sizes_are_checked_before_they_are_read(tmp_path):
         read_values(file["x"])
 
 
+def test_chunks_are_checked_as_well(tmp_path):
+    with h5py.File(tmp_path / "chunk.h5", "w") as file:
+        file.create_dataset("x", (10,), "f8", maxshape=(None,), chunks=(10**8,), compression="gzip")
+    with open_hdf5(tmp_path / "chunk.h5") as file, pytest.raises(InputFormatError, match=r"chunks of shape .* needs"):
+        read_values(file["x"])
+
+
 @pytest.mark.parametrize("keep", [8, 100, 900])
 def test_a_truncated_file_is_named(tmp_path, secret, keep):
     path = tmp_path / "short.h5"
