@@ -1,6 +1,7 @@
 """The one door to HDF5 files: nothing outside the file is opened, and nothing is allocated on its word alone."""
 
 import contextlib
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.limits import array_bytes, check_declared
 
+BYTES_OF_BOOKS = 1000
+"""What HDF5 takes for every chunk, at most about."""
 _ELSEWHERE = "Copy the data themselves into one file (h5repack or h5copy do it)."
 
 
@@ -102,9 +105,13 @@ def check_dataset(dataset: h5py.Dataset) -> None:
     elsewhere = _storage_elsewhere(dataset.id)
     if elsewhere:
         raise InputFormatError(f"{dataset.name or 'A dataset without a name'} {elsewhere}. {_ELSEWHERE}")
-    for what, shape in (("shape", dataset.shape), ("chunks of shape", dataset.chunks)):  # HDF5 makes room for a chunk
-        declared = array_bytes(shape or (), dataset.dtype.itemsize)
-        check_declared(f"{dataset.name} of {what} {shape}", declared, dataset.file.id.get_filesize())
+    file_bytes, item_bytes = dataset.file.id.get_filesize(), dataset.dtype.itemsize
+    what = f"{dataset.name} of shape {dataset.shape}"
+    check_declared(what, array_bytes(dataset.shape or (), item_bytes), file_bytes)
+    if dataset.chunks:  # HDF5 makes room for a chunk, and keeps books of all of them
+        n_chunks = math.prod(-(-extent // chunk) for extent, chunk in zip(dataset.shape, dataset.chunks, strict=True))
+        needed = max(array_bytes(dataset.chunks, item_bytes), BYTES_OF_BOOKS * n_chunks)
+        check_declared(f"{what} in chunks of shape {dataset.chunks}", needed, file_bytes)
 
 
 def read_text(dataset: h5py.Dataset) -> NDArray[Any]:

@@ -79,9 +79,10 @@ def test_sizes_are_checked_before_they_are_read(tmp_path):
         read_values(file["x"])
 
 
-def test_chunks_are_checked_as_well(tmp_path):
+@pytest.mark.parametrize(("length", "chunk"), [(10, 10**8), (10**7, 8)], ids=["large", "many"])
+def test_chunks_are_checked_as_well(tmp_path, length, chunk):
     with h5py.File(tmp_path / "chunk.h5", "w") as file:
-        file.create_dataset("x", (10,), "f8", maxshape=(None,), chunks=(10**8,), compression="gzip")
+        file.create_dataset("x", (length,), "f8", maxshape=(None,), chunks=(chunk,), compression="gzip")
     with open_hdf5(tmp_path / "chunk.h5") as file, pytest.raises(InputFormatError, match=r"chunks of shape .* needs"):
         read_values(file["x"])
 

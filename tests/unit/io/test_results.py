@@ -169,7 +169,7 @@ def test_an_unknown_group_is_named_with_those_that_exist(tmp_path):
 
 def test_another_kind_is_refused(tmp_path):
     save_results(tmp_path / "r.nc", {"it": make_series()}, {})
-    with pytest.raises(InputFormatError, match="holds a Series; a Symbols was asked for"):
+    with pytest.raises(InputFormatError, match="holds 'Series'; a Symbols was asked for"):
         load_result(tmp_path / "r.nc", "it", Symbols)
 
 
