@@ -176,7 +176,7 @@ def read_here(file: str, name: str, options: ReadOptions) -> PlainDataset:
 
 def _plain_values(values: "NDArray[Any]") -> "NDArray[Any]":
     """Give text as text, and numbers in a width that everybody takes."""
-    if values.dtype.kind in "OT":
+    if values.dtype.kind in ("O", "T"):
         return values.astype(str)
     return values.astype("f4" if values.itemsize < 4 else "f8") if values.dtype.str[1:] in ("f2", "f16") else values
 
