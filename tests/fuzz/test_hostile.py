@@ -420,9 +420,9 @@ def test_names_that_no_file_can_have(watch):
 
 
 def test_names_that_climb_out_of_an_archive(watch):
-    for name in ("../../up.npy", "/tmp/abs.npy", "..\\up.npy", "a/../../b.npy"):
+    for name in ("../../up.npy", "/abs.npy", "..\\up.npy", "a/../../b.npy"):
         refused(watch, zipped(**{name: _array(np.ones((9, 2)))}), "a.npz")
-    for name in ("../../up.wcon", "/tmp/abs.wcon", "a/../../b.wcon"):
+    for name in ("../../up.wcon", "/abs.wcon", "a/../../b.wcon"):
         harmless(watch, zipped(**{name: wcon_text().encode()}), "a.wcon.zip", options={})
 
 

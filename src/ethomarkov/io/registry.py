@@ -28,6 +28,8 @@ MODULES = (
     "native", "worm_tracker2", "leap", "stephens", "tierpsy", "wormpose", "jabs", "wcon", "movement", "sleap",
     "sleap_labels", "deeplabcut", "nwb", "csv_table", "npz", "hdf5_arrays",
 )  # fmt: skip
+ONLY_IN = {"view": ("movement", "sleap", "sleap-labels", "deeplabcut", "nwb"), "untracked": ("sleap-labels",)}
+"""Options of which only some formats have the choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +201,7 @@ def _read_in_format(file: Path, name: str, options: ReadOptions) -> "Recording":
             f"{file}: looks like {chosen.name} but cannot be read as such ({error}). It is damaged, or of another "
             "version of that format; export it again, or save the postures as CSV or NPZ."
         ) from error
-    _check_options(recording, options)
+    _check_options(recording, chosen.name, options)
     recording = _leave_out(recording, file, options)
     dataset = recording.dataset
     dataset.attrs |= {"source_format": chosen.name, "source_file": file.name}
@@ -215,7 +217,7 @@ def _leave_out(recording: "Recording", file: Path, options: ReadOptions) -> "Rec
         raise type(error)(f"{file}: {error}") from error
 
 
-def _check_options(recording: "Recording", options: ReadOptions) -> None:
+def _check_options(recording: "Recording", format: str, options: ReadOptions) -> None:
     """Refuse options that had no effect, rather than ignore them."""
     from ethomarkov.recording.schema import KIND_WORDS
 
@@ -224,6 +226,12 @@ def _check_options(recording: "Recording", options: ReadOptions) -> None:
         raise InputFormatError(
             f"{' and '.join(asked)} was given, but the file holds {KIND_WORDS[recording.kind]}; leave it out."
         )
+    for name, formats_with in ONLY_IN.items():
+        if getattr(options, name) and format not in formats_with:
+            raise InputFormatError(
+                f"{name} was given, but files of the format {format} have no such choice, only those of "
+                f"{', '.join(formats_with)}; leave it out."
+            )
 
 
 def _find_format(file: Path, name: str) -> Format:

@@ -268,3 +268,9 @@ def test_readers_may_raise_what_they_like(tmp_path, monkeypatch):
     monkeypatch.setattr(np, "load", explode)
     with pytest.raises(InputFormatError, match=r"t\.npz"):
         registry.read_here(str(path), "auto", ReadOptions())
+
+
+@pytest.mark.parametrize("option", [{"view": "left"}, {"untracked": True}])
+def test_options_that_a_format_has_no_choice_for_are_refused(tmp_path, option):
+    with pytest.raises(InputFormatError, match=r"t\.csv: .* was given, but files of the format csv.*leave it out"):
+        read(make_csv(tmp_path / "t.csv"), **option)
