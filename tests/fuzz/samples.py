@@ -683,7 +683,7 @@ SAMPLES = (
     Sample(name="jabs-v5", file="a_pose_est_v5.h5", make=partial(_jabs, version=5), options=AT_RATE),
     Sample(name="leap-hdf5", file="a.h5", make=_leap, options=AT_RATE),
     Sample(name="leap-v5", file="a.mat", make=_leap_mat, options=AT_RATE),
-    Sample(name="study", file="study.nc", make=_study, load=read_study, seals=True, here=True),
+    Sample(name="study", file="study.nc", make=_study, load=read_study, seals=True),
     Sample(name="task-log", file="a.tasks", make=_task_log, load=read_log, writes=True, here=True),
     Sample(name="settings", file="settings.toml", make=_settings, load=read_toml, here=True),
 )

@@ -40,8 +40,8 @@ COMMANDS = {
     "bench": "Time the stages of a study on this machine, and say what larger studies would need.",
 }
 
-READING = frozenset({"run", "stream", "scan", "apply", "inspect", "convert"})
-"""Commands that begin by reading recordings."""
+READING = frozenset(COMMANDS) - {"demo", "data", "bench"}
+"""Commands that begin by reading recordings or a study."""
 HELP = frozenset({"--help", "-h"})
 
 app = App(

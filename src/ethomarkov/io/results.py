@@ -8,6 +8,7 @@ import dataclasses
 import re
 import types
 import typing
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,8 +19,9 @@ from scipy import sparse
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.io.confined import read_confined
 from ethomarkov.io.hdf5 import check_dataset, open_hdf5, read_values
-from ethomarkov.io.seal import MAKE_AGAIN, check_seal, seal
+from ethomarkov.io.seal import MAKE_AGAIN, check_seal, digest_in, seal
 
 Result = TypeVar("Result")
 TYPE_KEY = "result_type"
@@ -30,6 +32,8 @@ ONLY_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
 HIDDEN = "_nc4_non_coord_"
 COMPLEX_TYPE = "_PFNC_DOUBLE_COMPLEX_TYPE"
 
+_sound: set[bytes] = set()
+"""Digests of files that this process has written, or seen to be readable to the end."""
 _Variable = tuple[tuple[str, ...], np.ndarray, str]
 """Names of the dimensions, values, unit."""
 
@@ -63,7 +67,9 @@ def save_results(
                 _write_result(_new_group(file, name), result)
             file.flush()
             image = file.id.get_file_image()
-        temporary.write_bytes(image + seal(image))
+        end = seal(image)
+        temporary.write_bytes(image + end)
+    _sound.add(digest_in(end))
 
 
 def group_name(*parts: object) -> str:
@@ -118,15 +124,34 @@ def load_group_attrs(path: Path) -> dict[str, dict[str, Any]]:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[h5py.File]:
-    """Open a results file that is as it was written; all that is wrong with it is an error that names it."""
-    check_seal(path)
+    """Open a results file that is as it was written; all that is wrong with it is an error that names it.
+
+    A digest can be made to fit any content, so that a file which is not known yet is read in another process first,
+    where HDF5 may loop or crash without harm.
+    """
+    digest = check_seal(path)
     try:
-        with open_hdf5(path) as file:
+        if digest not in _sound:
+            read_confined(read_through, path)
+            _sound.add(digest)
+        with open_hdf5(path) as file, warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)  # numbers of another kind than was written
             yield file
     except InputFormatError as error:
         raise InputFormatError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     except Exception as error:  # HDF5 and what is built from it raise almost anything on another layout
         raise InputFormatError(f"{path}: is not of this version ({error!r}). {MAKE_AGAIN}") from error
+
+
+def read_through(path: str) -> None:
+    """Read everything in an HDF5 file, to find out whether that ends."""
+    names = ["/"]
+    with open_hdf5(path) as file:
+        file.visit(names.append)
+        for name in names:
+            dict(file[name].attrs)
+            if isinstance(file[name], h5py.Dataset):
+                read_values(file[name])
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

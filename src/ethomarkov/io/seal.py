@@ -23,8 +23,14 @@ def seal(content: bytes) -> bytes:
     return SEAL.pack(MARK, _hash(content).digest())
 
 
-def check_seal(path: Path) -> None:
-    """Make sure that a file is as it was written, and not cut off, damaged or of another kind."""
+def digest_in(end: bytes) -> bytes:
+    """Give the digest that stands in what `seal` gave."""
+    digest: bytes = SEAL.unpack(end)[1]
+    return digest
+
+
+def check_seal(path: Path) -> bytes:
+    """Make sure that a file is as it was written, and not cut off, damaged or of another kind; give its digest."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputFormatError(f"{path}: is not a file. Name one that a study wrote, or its directory.")
@@ -39,6 +45,7 @@ def check_seal(path: Path) -> None:
         )
     if told != found:
         raise InputFormatError(f"{path}: is damaged: its content does not agree with its digest. {MAKE_AGAIN}")
+    return found
 
 
 def _read(file: BinaryIO) -> tuple[bytes, bytes, bytes]:
