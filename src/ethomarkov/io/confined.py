@@ -21,7 +21,10 @@ BYTES_PER_BYTE, SECONDS_PER_MEGABYTE = 40, 1.0
 """What a file gets for every byte beyond a small file."""
 LONG_WORD, WORD_SHOWN, LONGEST_MESSAGE = re.compile(r"\S{81,}"), 60, 540
 REPLACED = "\N{REPLACEMENT CHARACTER}"
-_DAMAGED = "It is damaged, or made to harm; copy or export it again, or save the postures as CSV or NPZ."
+_DAMAGED = (
+    "It is damaged, or made to harm; copy or export it again, unpack it if it is an archive, or save the postures as "
+    "CSV or NPZ."
+)
 
 
 class _Reader:

@@ -194,7 +194,7 @@ def _read_in_format(file: Path, name: str, options: ReadOptions) -> "Recording":
     except MemoryError as error:
         raise InputFormatError(
             f"{file}: needs far more memory than a file of its size should ({chosen.name}: {error or 'none left'}). "
-            "It is damaged, or packed beyond use; export it again, in parts if it is long."
+            "It is damaged, or packed beyond use; unpack it if it is an archive, or export it again in parts."
         ) from error
     except Exception as error:  # a damaged file makes libraries raise almost anything
         raise InputFormatError(
