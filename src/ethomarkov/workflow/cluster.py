@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +33,7 @@ TASKS_PER_THREAD = 4
 FEWEST_LOSSES = 3
 SECONDS_TO_ANSWER = 8
 SECONDS_BETWEEN_SUBMISSIONS = 60.0
-SECONDS_BETWEEN_STARTS = 2.0
+SECONDS_BETWEEN_STARTS, SECONDS_TO_COME_BACK = 2.0, 30.0
 LOOPBACK = "127.0.0.1"
 ENVIRONMENT = ONE_THREAD | {"PYTHONSAFEPATH": "1"}
 """Of a worker. A pickle.py in the directory where it starts, among the user's data, is not imported."""
@@ -275,8 +276,42 @@ def _local(settings: ClusterSettings, threads: int) -> Iterator[Servers]:
         memory_limit=settings.memory,
         silence_logs=logging.CRITICAL,
     )
-    with processes, _kept_up(lambda: processes.scale(n_workers), SECONDS_BETWEEN_STARTS):
+    upkeep = _Upkeep(processes, n_workers)
+    with processes, _kept_up(upkeep.start, SECONDS_BETWEEN_STARTS):
         yield processes
+
+
+class _Upkeep:
+    """Starts processes of this computer that are lacking.
+
+    Dask starts a lost process again under its old name. Where the old one comes back at the same moment, one of them is
+    refused for its name, and Dask believes in a process that is not there; so after a while others are started under
+    new names.
+
+    Parameters
+    ----------
+    processes
+        The cluster.
+    n_workers
+        Processes that it should have.
+    """
+
+    def __init__(self, processes: Servers, n_workers: int) -> None:
+        self._processes, self._n_workers = processes, n_workers
+        self._complete = time.monotonic()
+
+    def start(self) -> None:
+        """Start what is lacking."""
+        there = {worker.name for worker in list(self._processes.scheduler.workers.values())}
+        if len(there) >= self._n_workers:
+            self._complete = time.monotonic()
+        elif time.monotonic() - self._complete > SECONDS_TO_COME_BACK:
+            lost = [name for name in list(self._processes.worker_spec) if name not in there]
+            self._processes._i = 1 + max(self._processes.worker_spec, default=0)
+            for name in lost:
+                self._processes.worker_spec.pop(name, None)
+            self._complete = time.monotonic()
+        self._processes.scale(self._n_workers)
 
 
 @contextlib.contextmanager

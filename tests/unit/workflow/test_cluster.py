@@ -359,6 +359,18 @@ class TestLostWorkers:
             assert reborn.startswith("tls://")
 
     @pytest.mark.slow
+    def test_one_that_dask_still_believes_in_is_replaced_under_a_new_name(self, monkeypatch):
+        monkeypatch.setattr("ethomarkov.workflow.cluster.SECONDS_TO_COME_BACK", 0.5)
+        with dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}), cluster("local", threads=1):
+            workers = parallel._workers.get()
+            assert isinstance(workers, DaskWorkers)
+            servers = workers.client.cluster
+            ((name, nanny),) = servers.workers.items()
+            servers.sync(nanny.close)
+            assert wait_until(lambda: set(servers.workers) - {name} and workers.client.nthreads())
+            assert list(workers.run(abs, [-1, -2])) == [1, 2]
+
+    @pytest.mark.slow
     def test_a_task_that_kills_its_worker_is_given_up(self, workers):
         def die(task):
             os.kill(os.getpid(), signal.SIGKILL)
