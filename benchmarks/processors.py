@@ -42,7 +42,7 @@ def numbers(study: Study) -> dict[str, np.ndarray]:
         "shares": shares,
         "relaxation": np.array([slow.relaxation, slow.reversibilized]),
         "passages": mean_first_passage(study.chain, group)[[0, 1], [1, 0]],
-        "rates": hopping_rates(study.symbols, group, study.chain.lag, n_resamples=0).rates[[0, 1], [1, 0]],
+        "rates": hopping_rates(study.symbols, group, study.chain.lag).rates[[0, 1], [1, 0]],
     }
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from ethomarkov.coarse.passage import committor, lump, mean_first_passage
-from ethomarkov.coarse.stability import match_nodes, resample_tree
+from ethomarkov.coarse.stability import match_nodes
 from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
 from ethomarkov.io.results import load_result, save_results
 from ethomarkov.markov import MarkovChain
@@ -83,8 +83,19 @@ def test_measures_add_up(n, seed, growth):
 
 @modest
 @given(sizes, seeds, growths)
-def test_the_largest_state_that_can_be_divided_is_divided(n, seed, growth):
+def test_the_state_whose_division_persists_most_is_divided(n, seed, growth):
     tree = grow_tree(chain_of(sparse_counts(n, seed)), growth)
+    for level in tree.levels[:-1]:
+        here = tree.nodes_at(level)
+        divided = next(node for node in here if tree.divided[node] == level + 1)
+        # of those that were divided later, none persists more
+        assert np.nanmax(tree.persistence[list(here)]) == tree.persistence[divided]
+
+
+@modest
+@given(sizes, seeds, st.integers(2, 8))
+def test_by_the_published_rule_the_largest_state_that_can_be_divided_is_divided(n, seed, n_states):
+    tree = grow_tree(chain_of(sparse_counts(n, seed)), dataclasses.replace(GrowthRule.paper(), n_states=n_states))
     for level in tree.levels[:-1]:
         here = tree.nodes_at(level)
         divided = next(node for node in here if tree.divided[node] == level + 1)
@@ -125,14 +136,21 @@ def test_threads_of_linear_algebra_do_not_matter(n, seed):
 
 @few
 @given(seeds)
-def test_threads_of_resampling_do_not_matter(seed):
+def test_judged_trees_say_why(seed):
+    """Whatever the symbols, a tree is a tree; what is not supported has a remark, and shares are shares."""
     chain = chain_of(sparse_counts(30, seed))
     symbols = simulate_symbols(chain, 200.0, n_walks=3, rng=seed)
-    growth = GrowthRule(n_states=4, seed=seed)
-    walked = MarkovChain.from_symbols(symbols, 0.5)
-    trees = [resample_tree(grow_tree(walked, growth), symbols, growth, n_resamples=3, threads=k) for k in (1, 2)]
-    np.testing.assert_array_equal(trees[0].stability, trees[1].stability)
-    assert ((trees[0].stability >= 0) & (trees[0].stability <= 1 + 1e-12)).all()
+    growth = GrowthRule(n_states=4, seed=seed, n_resamples=3)
+    tree = grow_tree(MarkovChain.from_symbols(symbols, 0.5), growth, symbols=symbols)
+    again = grow_tree(MarkovChain.from_symbols(symbols, 0.5), growth, symbols=symbols)
+    np.testing.assert_array_equal(tree.node_of, again.node_of)
+    np.testing.assert_array_equal(tree.stability, again.stability)
+    assert np.isnan(tree.stability[0])
+    assert ((tree.stability[1:] >= 0) & (tree.stability[1:] <= 1 + 1e-12)).all()
+    assert 1 <= tree.n_supported <= max(tree.levels)
+    for node in np.flatnonzero(tree.divided > 0):
+        own = [bool(tree.is_supported[child]) for child in tree.children(node)]
+        assert own[0] == own[1] == (bool(tree.is_supported[node]) and not tree.remark[node])
 
 
 @few

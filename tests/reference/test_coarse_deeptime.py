@@ -98,19 +98,19 @@ def test_lumping_is_what_counting_the_groups_would_give(symbols, chain):
 def test_times_of_the_groups(symbols, lag_frames):
     theirs = MaximumLikelihoodMSM(reversible=True).fit_fetch(counts_of(symbols, lag_frames, is_last))
     lag = lag_frames / RATE
-    found = two_state_times(symbols, is_last, np.array([lag]), n_resamples=0)
+    found = two_state_times(symbols, is_last, np.array([lag]))
     # Two states always obey detailed balance, so that the reversible estimate is the same but for the ends of walks.
     assert found.times[0, 0] == pytest.approx(theirs.timescales()[0] / RATE, rel=1e-2)
     plain = MaximumLikelihoodMSM(reversible=False).fit_fetch(counts_of(symbols, lag_frames, group_of))
     expected = -lag / np.log(np.sort(plain.eigenvalues().real)[::-1][1:])
-    found = two_state_times(symbols, group_of, np.array([lag]), n_resamples=0)
+    found = two_state_times(symbols, group_of, np.array([lag]))
     np.testing.assert_allclose(found.times[0], expected, rtol=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore:.*L-BFGS-B:DeprecationWarning")  # of deeptime's call of scipy
 def test_rates_of_reversible_groups(symbols):
     """deeptime fits the generator by likelihood under detailed balance; ours is the logarithm of what was counted."""
-    found = hopping_rates(symbols, group_of, 0.5, n_resamples=0)
+    found = hopping_rates(symbols, group_of, 0.5)
     counts = counts_of(symbols, 2, group_of).count_matrix
     theirs = rate_matrix(np.asarray(counts), dt=0.5, method="KL")
     error = np.sqrt(counts) / counts.sum(axis=1, keepdims=True) / 0.5

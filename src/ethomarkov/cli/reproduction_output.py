@@ -28,6 +28,7 @@ from ethomarkov.report.side_by_side import SecondProcess
 from ethomarkov.report.validation_figures import draw_forage_figure, draw_validation_figures
 from ethomarkov.workflow.checks import run_duration
 from ethomarkov.workflow.holdings import Holdings
+from ethomarkov.workflow.known_truth import save_truth
 from ethomarkov.workflow.reproduce import Reproduction
 from ethomarkov.workflow.runs import measured_displacement
 from ethomarkov.workflow.scoreboard import render_html, render_markdown, table_rows
@@ -73,6 +74,8 @@ def write_reproduction(done: Reproduction, study: Study, out: Path) -> list[Pict
         What these commands would draw, still to be drawn.
     """
     pictures = [*_write_scans(done, study, out), *_write_runs(done, study, out)]
+    if done.truth is not None:
+        save_truth(study, done.truth, out)
     rebuilt = done.results["reconstruction"]
     if rebuilt is not None:
         write_paths(study, rebuilt, measured_diffusion(rebuilt), out / "path")

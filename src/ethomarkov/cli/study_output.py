@@ -13,9 +13,13 @@ from ethomarkov.io.atomic import atomic_path
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording
 from ethomarkov.report import render_report
+from ethomarkov.report.extras import Extras
 from ethomarkov.report.page import REPORT_FILE
+from ethomarkov.synthetic.worm import SyntheticWorms
 from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.engine import PlannedStage
+from ethomarkov.workflow.known_truth import KnownTruth, compare_with_truth, save_truth
+from ethomarkov.workflow.paths import reconstruct_paths
 from ethomarkov.workflow.study import STUDY_FILE
 from ethomarkov.workflow.summary import Figures, summarize
 
@@ -32,10 +36,42 @@ def run_and_write(
     """Run all stages into a directory and add the report."""
     study = run_study(recording, settings, basis=basis, directory=directory, threads=threads, progress=progress)
     figures = summarize(study)
-    page = render_report(study, figures)
+    _write_page(directory, render_report(study, figures))
+    return figures
+
+
+def run_beside_truth(
+    made: SyntheticWorms, settings: Settings, directory: Path, *, threads: int = 1, progress: Progress | None = None
+) -> tuple[Figures, KnownTruth]:
+    """Run all stages on synthetic worms, set what was found beside the truth, and add the report with both."""
+    study = run_study(
+        made.recording, settings, basis=made.basis, directory=directory, threads=threads, progress=progress
+    )
+    figures = summarize(study)
+    drag = reconstruct_paths(study, threads=threads).drag
+    known = compare_with_truth(study, made.truth, None if drag is None else drag.median)
+    save_truth(study, known, directory)
+    _write_page(directory, render_report(study, figures, Extras(truth=known)))
+    return figures, known
+
+
+def _write_page(directory: Path, page: str) -> None:
     with atomic_path(directory / REPORT_FILE) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    return figures
+
+
+def print_truth(console: Console, known: KnownTruth) -> None:
+    """Print what was found beside what is true."""
+    table = Table(box=None, pad_edge=False)
+    for title in ("found beside true", "found", "true", "inside"):
+        table.add_column(title, justify="right" if title in ("found", "true") else "left")
+    for row in known.rows:
+        table.add_row(row.label, " ".join(row.show_found()).strip(), row.show_true(), row.verdict)
+    console.print("\n", table, sep="")
+    console.print(f"\nThese worms are synthetic, so the truth is known. {known.sentence}", highlight=False)
+    for row in known.rows:
+        if row.note:
+            console.print(f"{row.quantity}: {row.note}", highlight=False, markup=False, style="dim")
 
 
 def print_plan(console: Console, planned: Sequence[PlannedStage], directory: Path) -> None:
@@ -66,8 +102,10 @@ def show_duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def print_outcome(console: Console, figures: Figures, directory: Path) -> None:
-    """Print the key figures and where to find the rest."""
+def print_outcome(console: Console, figures: Figures, directory: Path, known: KnownTruth | None = None) -> None:
+    """Print the key figures, what is known of the truth, and where to find the rest."""
     console.print(summary_table(figures))
+    if known is not None:
+        print_truth(console, known)
     report, study = escape(str(directory / REPORT_FILE)), escape(str(directory / STUDY_FILE))
     console.print(f"\nOpen {report}; all results are in {study}.", highlight=False, soft_wrap=True)

@@ -85,7 +85,7 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
     yield "entropy rate", f"{chain['entropy_rate_nat_per_s']:.2f} nat/s"
     times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"] if math.isfinite(t)) or "none"
     yield "relaxation times", f"{times} s (chain of all animals)"
-    yield "slowest, per animal", _interval(chain["slowest_relaxation_s"], " s")
+    yield "slowest, over animals", _interval(chain["slowest_relaxation_s"], " s")
     if summary["timescales"]:
         found = summary["timescales"]
         yield (
@@ -109,6 +109,7 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
     for kind, found in (summary["events_per_minute"] or {}).items():
         yield f"{kind}s per min", f"data {_interval(found['data'])}; simulation {_interval(found['simulation'])}"
     simulation = summary["simulation"]
+    yield "simulation", simulation["how"]
     if "speed_body_lengths_per_s" in simulation:
         measured = simulation.get("measured_speed_body_lengths_per_s")
         shown = f"data {_interval(measured)}; " if measured else ""
@@ -121,7 +122,7 @@ def _hopping_rows(macrostates: Figures) -> Iterator[tuple[str, str]]:
     """Rates between the two macrostates."""
     names, hopping = [state["name"] for state in macrostates["states"]], macrostates["hopping"]
     for (before, after), rate in zip((names, names[::-1]), hopping["rates_per_s"], strict=True):
-        yield f"{before} → {after}", f"{_interval(rate, ' per s')}, at a lag of {hopping['lag_s']:.3g} s"
+        yield f"{before} → {after}", f"{_interval(rate, ' per s')}, from {hopping['method']}"
 
 
 def _interval(found: dict[str, Any], unit: str = "") -> str:

@@ -17,7 +17,7 @@ Rule = Literal["best", "paper"]
 
 MODES_TRIED = 8
 FLAT = 0.01
-"""Cuts whose coherence is lower than the best by no more than this are as good for all that data can tell."""
+"""Cuts that are worse than the best by no more than this are as good for all that data can tell."""
 TIED = 1e-12
 PAPER_HEIGHT = 0.5
 
@@ -38,17 +38,20 @@ class Cut:
         States with φ at or above it form the upper set.
     coherence
         χ, the smaller of the two sets' shares of probability that stay within one lag.
+    persistence
+        λ_c = χ₊ + χ₋ − 1, the eigenvalue of the chain of the two sets: coherence beyond chance, the same for both.
     thresholds, curve
-        All candidate thresholds and their coherence.
+        All candidate thresholds, and what the rule compares: persistence times the share of the mode that the two
+        sets explain, or the published coherence.
     upper
         1 for states of the upper set, 0 for the lower.
     flat_from, flat_to
-        Thresholds around the best between which coherence falls by no more than 0.01: how well the cut is determined.
+        Thresholds around the best between which the curve falls by no more than 0.01: how well the cut is determined.
     undecided
         Share of time of the states between them, which change sides when the cut moves within the flat stretch.
     is_interior
-        Whether coherence is lower on both sides of the cut; otherwise it is highest at an end of the curve, and the
-        mode sets apart an extreme rather than two basins.
+        Whether the curve is lower on both sides of the cut; otherwise it is highest at an end, and the mode sets apart
+        an extreme rather than two basins.
     """
 
     phi: FloatArray = array_field("state")
@@ -56,6 +59,7 @@ class Cut:
     eigenvalue: float
     threshold: float
     coherence: float
+    persistence: float
     thresholds: FloatArray = array_field("threshold")
     curve: FloatArray = array_field("threshold")
     upper: IntArray = array_field("state")
@@ -68,6 +72,73 @@ class Cut:
         freeze_arrays(self)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flux:
+    """Probability that passes from state to state within one lag; it need not be that of a stationary chain.
+
+    Parameters
+    ----------
+    matrix
+        From (row) and to (column); adds up to one.
+    measure
+        Share of time in every state.
+    """
+
+    matrix: sparse.csr_array
+    measure: FloatArray = array_field("state")
+
+    @classmethod
+    def from_chain(cls, chain: MarkovChain) -> "Flux":
+        """Weigh the transitions of a chain by its stationary law."""
+        return cls(matrix=(sparse.diags_array(chain.stationary) @ chain.transition).tocsr(), measure=chain.stationary)
+
+    @classmethod
+    def from_counts(cls, counts: sparse.csr_array) -> "Flux":
+        """Average counts with those of reversed time, so that both ends of a transition have the same law."""
+        matrix = ((counts + counts.T) / (2 * counts.sum())).tocsr()
+        return cls(matrix=matrix, measure=np.asarray(matrix.sum(axis=1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """All cuts along a mode.
+
+    Parameters
+    ----------
+    thresholds
+        The smallest φ of the upper set, ascending.
+    sets
+        χ of the lower (first row) and of the upper set.
+    measure
+        Share of time of the upper set.
+    explained
+        Share of the variance of the mode that lies between the two sets.
+    """
+
+    thresholds: FloatArray = array_field("threshold")
+    sets: FloatArray = array_field("set", "threshold")
+    measure: FloatArray = array_field("threshold")
+    explained: FloatArray = array_field("threshold")
+
+    @property
+    def coherence(self) -> FloatArray:
+        """The smaller χ of the two sets."""
+        smaller: FloatArray = self.sets.min(axis=0)
+        return smaller
+
+    @property
+    def persistence(self) -> FloatArray:
+        """λ_c = χ₊ + χ₋ − 1."""
+        eigenvalue: FloatArray = self.sets.sum(axis=0) - 1
+        return eigenvalue
+
+    @property
+    def score(self) -> FloatArray:
+        """Persistence times the share of the mode that is explained."""
+        product: FloatArray = np.maximum(self.persistence, 0.0) * self.explained
+        return product
+
+
 def coherence_along(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, FloatArray]:
     """Measure how well each threshold on `phi` keeps probability on either side.
 
@@ -78,22 +149,21 @@ def coherence_along(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, Fl
     coherence
         The smaller χ of the two sets.
     """
-    thresholds, sets = coherence_of_sets(phi, chain)
-    return thresholds, sets.min(axis=0)
+    cuts = list_cuts(phi, Flux.from_chain(chain))
+    return cuts.thresholds, cuts.coherence
 
 
 def coherence_of_sets(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, FloatArray]:
-    """Measure the coherence of the lower and of the upper set for every threshold on `phi`.
+    """Measure the coherence of the lower and of the upper set for every threshold on `phi`; see `Candidates`."""
+    cuts = list_cuts(phi, Flux.from_chain(chain))
+    return cuts.thresholds, cuts.sets
+
+
+def list_cuts(phi: FloatArray, flux: Flux) -> Candidates:
+    """List all cuts along a mode, and how well each keeps probability on either side.
 
     Sorting the states by `phi` turns every candidate set into a prefix, so that all cuts follow from cumulative sums
     over the flux instead of one submatrix each.
-
-    Returns
-    -------
-    thresholds
-        The smallest `phi` of the upper set, for every cut.
-    coherence
-        χ of the lower (first row) and of the upper set.
 
     Notes
     -----
@@ -102,24 +172,36 @@ def coherence_of_sets(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, 
     order = np.argsort(phi, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
-    flux = (sparse.diags_array(chain.stationary) @ chain.transition).tocoo()
-    later, earlier = np.maximum(rank[flux.row], rank[flux.col]), np.minimum(rank[flux.row], rank[flux.col])
+    passing = flux.matrix.tocoo()
+    later, earlier = np.maximum(rank[passing.row], rank[passing.col]), np.minimum(rank[passing.row], rank[passing.col])
     n = order.size
-    stays_below = np.cumsum(np.bincount(later, flux.data, n))[:-1]
-    stays_above = np.cumsum(np.bincount(earlier, flux.data, n)[::-1])[::-1][1:]
-    ordered = chain.stationary[order]
+    stays_below = np.cumsum(np.bincount(later, passing.data, n))[:-1]
+    stays_above = np.cumsum(np.bincount(earlier, passing.data, n)[::-1])[::-1][1:]
+    ordered, ascending = flux.measure[order], phi[order]
     below, above = np.cumsum(ordered)[:-1], np.cumsum(ordered[::-1])[::-1][1:]
-    ascending = phi[order]
     distinct = ascending[1:] > ascending[:-1]
-    coherence = np.stack([stays_below / below, stays_above / above])
-    return ascending[1:][distinct], coherence[:, distinct]
+    return Candidates(
+        thresholds=ascending[1:][distinct],
+        sets=np.stack([stays_below / below, stays_above / above])[:, distinct],
+        measure=above[distinct],
+        explained=_explained(ascending, ordered, below, above)[distinct],
+    )
+
+
+def _explained(phi: FloatArray, measure: FloatArray, below: FloatArray, above: FloatArray) -> FloatArray:
+    """Share of the variance of sorted values that lies between those before and those after each cut."""
+    centred = phi - measure @ phi / measure.sum()
+    between = np.cumsum(measure * centred)[:-1] ** 2 * (1 / below + 1 / above)
+    share: FloatArray = between / max(float(measure @ centred**2), np.finfo(float).tiny)
+    return share
 
 
 def best_cut(chain: MarkovChain, min_measure: float = 0.02, rule: Rule = "best") -> Cut:
-    """Divide a chain in two along its slowest mode, where the sets are most coherent.
+    """Divide a chain in two along a slow mode, where the sets persist most.
 
     With little data the slowest mode may be a corner of the space that was visited once or twice: almost nothing leaves
-    it because almost nothing was there. Such modes are passed over.
+    it because almost nothing was there. So either set must hold some of the time, and of the eight slowest modes the
+    one whose cut persists most is taken, the slowest of those that are alike to 0.01.
 
     Parameters
     ----------
@@ -128,54 +210,119 @@ def best_cut(chain: MarkovChain, min_measure: float = 0.02, rule: Rule = "best")
     min_measure
         Share of time that either set must hold; 0 always takes the slowest mode, as published.
     rule
-        "best" takes the highest coherence of all cuts, the more even one of equals. "paper" takes the highest interior
-        peak of at least 0.5, leaves the two extreme states out of the search, and counts the state at the threshold to
-        the lower set while searching and to the upper one in the end, as published; it fails where there is no peak.
+        "best" cuts a mode where persistence times the share of the mode that is explained is largest. That share does
+        not choose the mode: an oscillation may fall into two sets as well as the slowest mode. Coherence favours
+        even cuts, because a set without any structure keeps its own share of the time. "paper" takes the highest
+        interior peak of coherence of at least 0.5, leaves the two extreme states out of the search, and counts the
+        state at the threshold to the lower set while searching and to the upper one in the end, as published; it fails
+        where there is no peak.
     """
     if chain.states.size < 2:
         raise ConnectivityError("A chain of one state cannot be divided.")
     n_tried = min(MODES_TRIED if min_measure > 0 else 1, chain.states.size - 1)
     eigenvalues, modes = reversible_modes(chain, n_tried)
-    for k in range(n_tried):
-        cut = cut_along(chain, modes[:, k], float(eigenvalues[k]), k + 2, rule)
-        measure = chain.stationary[cut.upper == 1].sum()
+    flux = Flux.from_chain(chain)
+    if rule == "paper":
+        return _first_published(flux, eigenvalues, modes, min_measure)
+    tried = [
+        cut_along(flux, modes[:, k], float(eigenvalues[k]), k + 2, min_measure=min_measure) for k in range(n_tried)
+    ]
+    cuts = [cut for cut in tried if cut is not None]
+    if not cuts:
+        raise ConnectivityError(_no_cut(n_tried, min_measure))
+    most = max(cut.persistence for cut in cuts)
+    return next(cut for cut in cuts if cut.persistence >= most - FLAT)
+
+
+def _first_published(flux: Flux, eigenvalues: FloatArray, modes: FloatArray, min_measure: float) -> Cut:
+    """Take the slowest mode whose published cut leaves both sets enough of the time."""
+    for k in range(len(eigenvalues)):
+        cut = published_cut(flux, modes[:, k], float(eigenvalues[k]), k + 2)
+        measure = flux.measure[cut.upper == 1].sum()
         if min(measure, 1 - measure) >= min_measure:
             return cut
-    raise ConnectivityError(
+    raise ConnectivityError(_no_cut(len(eigenvalues), min_measure))
+
+
+def _no_cut(n_tried: int, min_measure: float) -> str:
+    return (
         f"None of the {n_tried} slowest modes divides the states into two sets that each hold {min_measure:.0%} of the "
         "time. Use fewer microstates, more data, or a smaller min_measure."
     )
 
 
-def cut_along(chain: MarkovChain, phi: FloatArray, eigenvalue: float, mode: int, rule: Rule = "best") -> Cut:
-    """Cut a chain along a given mode; see `best_cut`."""
-    thresholds, curve = coherence_along(phi, chain)
-    best = _even_best(chain, phi, thresholds, curve) if rule == "best" else _paper_peak(curve)
+def cut_along(flux: Flux, phi: FloatArray, eigenvalue: float, mode: int, *, min_measure: float = 0.0) -> Cut | None:
+    """Cut along a given mode by the "best" rule; see `best_cut`. None where no cut leaves both sets enough of the time.
+
+    Of equal cuts the more even one is taken.
+    """
+    cuts = list_cuts(phi, flux)
+    total = flux.measure.sum()
+    smaller = np.minimum(cuts.measure, total - cuts.measure)
+    score = np.where(smaller >= min_measure * total, cuts.score, -np.inf)
+    if not np.isfinite(score).any():
+        return None
+    tied = np.flatnonzero(score >= score.max() - TIED)
+    best = int(tied[np.argmax(smaller[tied])])
+    return _cut_at(flux, phi, (eigenvalue, mode), cuts, cuts.score, (best, best))
+
+
+def cut_at(chain: MarkovChain, phi: FloatArray, threshold: float, eigenvalue: float, mode: int) -> Cut:
+    """Describe a cut whose mode and threshold are known.
+
+    Parameters
+    ----------
+    chain
+        Whose states are divided.
+    phi
+        Mode, one value per state of the chain.
+    threshold
+        States at or above it form the upper set; some state must lie below it.
+    eigenvalue, mode
+        Of the mode, and its number: 2 for the slowest.
+    """
+    flux = Flux.from_chain(chain)
+    cuts = list_cuts(phi, flux)
+    best = min(int(np.searchsorted(cuts.thresholds, threshold)), cuts.thresholds.size - 1)
+    return _cut_at(flux, phi, (eigenvalue, mode), cuts, cuts.score, (best, best))
+
+
+def published_cut(flux: Flux, phi: FloatArray, eigenvalue: float, mode: int) -> Cut:
+    """Cut along a given mode by the published rule; see `best_cut`."""
+    cuts = list_cuts(phi, flux)
+    best = _paper_peak(cuts.coherence)
     # The published search counts the state at c to the lower set, the published labels to the upper: c is one lower.
-    threshold = float(thresholds[best] if rule == "best" else thresholds[best - 1])
+    return _cut_at(flux, phi, (eigenvalue, mode), cuts, cuts.coherence, (best, best - 1))
+
+
+def _cut_at(
+    flux: Flux,
+    phi: FloatArray,
+    which: tuple[float, int],
+    cuts: Candidates,
+    curve: FloatArray,
+    found: tuple[int, int],
+) -> Cut:
+    """Describe the cut at the best place of a curve, with the threshold at a place that may differ from it."""
+    best, place = found
+    threshold = float(cuts.thresholds[place])
     left, right = _flat_stretch(curve, best)
-    flat_from, flat_to = float(thresholds[left]), float(thresholds[right])
+    flat_from, flat_to = float(cuts.thresholds[left]), float(cuts.thresholds[right])
     return Cut(
         phi=phi,
-        mode=mode,
-        eigenvalue=eigenvalue,
+        mode=which[1],
+        eigenvalue=which[0],
         threshold=threshold,
-        coherence=float(curve[best]),
-        thresholds=thresholds,
+        coherence=float(cuts.coherence[best]),
+        persistence=float(cuts.persistence[best]),
+        thresholds=cuts.thresholds,
         curve=curve,
         upper=(phi >= threshold).astype(np.int32),
         flat_from=flat_from,
         flat_to=flat_to,
-        undecided=float(chain.stationary[(phi >= flat_from) & (phi < flat_to)].sum()),
+        undecided=float(flux.measure[(phi >= flat_from) & (phi < flat_to)].sum()),
         is_interior=_is_interior(curve, best),
     )
-
-
-def _even_best(chain: MarkovChain, phi: FloatArray, thresholds: FloatArray, curve: FloatArray) -> int:
-    """Find the highest coherence; of equals, the one that divides the time most evenly."""
-    tied = np.flatnonzero(curve >= curve.max() - TIED)
-    uneven = [abs(chain.stationary[phi >= thresholds[k]].sum() - 0.5) for k in tied]
-    return int(tied[np.argmin(uneven)])
 
 
 def _paper_peak(curve: FloatArray) -> int:

@@ -18,11 +18,18 @@ import numpy as np
 from scipy.optimize import curve_fit, minimize
 from scipy.special import log_ndtr
 
-from ethomarkov._core.interval import Interval
+from ethomarkov._core.interval import (
+    Interval,
+    draw_units,
+    jackknife_interval,
+    jackknife_limits,
+    leave_one_out,
+    percentile_interval,
+)
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
-from ethomarkov.coarse.kinetics import Dwells, Over, draw_units, percentile_interval, units_of_stays
+from ethomarkov.coarse.kinetics import Dwells, Over, units_of_stays, usual_units
 from ethomarkov.exceptions import InputFormatError, SamplingError
 
 KINDS = ("exponential", "stretched", "lognormal", "power", "exponentials-2", "exponentials-3")
@@ -96,7 +103,7 @@ class LawChoice:
     nats_per_stay
         Held-out log-likelihood of each.
     deficit, deficit_low, deficit_high
-        By how much each falls short of the winner, in nats per stay, with its bootstrap interval.
+        By how much each falls short of the winner, in nats per stay, with its interval over animals.
     winner, runner_up
         The law with the most nats per stay, and the second.
     margin
@@ -178,7 +185,6 @@ def choose_law(
     *,
     shortest: float | None = None,
     n_folds: int = 5,
-    n_resamples: int = 1000,
     rng: Rng = 0,
 ) -> LawChoice:
     """Compare laws by how well they foresee stays of other animals.
@@ -191,8 +197,8 @@ def choose_law(
         As in `fit_law`.
     n_folds
         Parts held out in turn; at most one per animal.
-    n_resamples, rng
-        Of the animals (or stays) for the intervals of the differences; seed or generator.
+    rng
+        Seed or generator of the parts.
     """
     if len(kinds) < 2:
         raise InputFormatError(f"{len(kinds)} law was given; at least two are needed to choose between.")
@@ -207,10 +213,9 @@ def choose_law(
     n_stays = np.bincount(unit, minlength=n_units)
     order = np.argsort(-by_unit.sum(axis=1), kind="stable")
     behind = by_unit[order[0]] - by_unit
-    resampled = [behind @ drawn / (drawn @ n_stays) for drawn in draw_units(n_units, n_resamples, rng)]
-    draws = np.array(resampled).reshape(-1, len(kinds))
-    low, high = _quantiles(draws, len(kinds))
     deficit = behind.sum(axis=1) / len(stays)
+    without = leave_one_out(behind.T) / np.maximum(leave_one_out(n_stays), 1)[:, None]
+    low, high = jackknife_limits(deficit, without, scale="signed")
     second = order[1]
     return LawChoice(
         kinds=tuple(kinds),
@@ -220,21 +225,13 @@ def choose_law(
         deficit_high=high,
         winner=kinds[order[0]],
         runner_up=kinds[second],
-        margin=percentile_interval(deficit[second], draws[:, second], over, n_units),
+        margin=jackknife_interval(float(deficit[second]), without[:, second], over, scale="signed"),
         fits=tuple(_fit(stays, kind, first) for kind in kinds),
     )
 
 
-def fit_exponentials(
-    dwells: Dwells,
-    n_times: int = 2,
-    *,
-    shortest: float | None = None,
-    over: Over = "animals",
-    n_resamples: int = 200,
-    rng: Rng = 0,
-) -> ExponentialSum:
-    """Fit a sum of exponentials by maximum likelihood, with intervals.
+def fit_exponentials(dwells: Dwells, n_times: int = 2, *, shortest: float | None = None) -> ExponentialSum:
+    """Fit a sum of exponentials by maximum likelihood, with intervals over animals, or over blocks of a single one.
 
     Parameters
     ----------
@@ -242,24 +239,25 @@ def fit_exponentials(
         As in `fit_law`.
     n_times
         Number of exponentials.
-    over
-        Resample "animals" or stays ("events").
-    n_resamples, rng
-        Resamples; seed or generator.
     """
     stays, first = _kept(dwells, shortest)
     law, grid = _law(f"exponentials-{n_times}"), (stays.step, first)
     looks, place, n_same = np.unique(_looks(stays), axis=0, return_inverse=True, return_counts=True)
     whole = _search(law, looks, n_same, grid, law.starts(stays.duration, stays.step))
+    over = usual_units(stays)
     unit = units_of_stays(stays, over)
     n_units = int(unit.max()) + 1
     found = [
-        # The best numbers of all data are the start of every resample: quick, and each time stays the same one.
-        _search(law, looks, np.bincount(place.ravel(), drawn[unit], len(looks)), grid, [whole])
-        for drawn in draw_units(n_units, n_resamples, rng)
+        # The best numbers of all data are the start without an animal: quick, and each time stays the same one.
+        _search(law, looks, np.bincount(place.ravel(), unit != left_out, len(looks)), grid, [whole])
+        for left_out in range(n_units if n_units > 1 else 0)
     ]
-    draws = np.array([law.parameters(free, stays.step) for free in found])
-    return _exponential_sum(law.parameters(whole, stays.step), draws, over, n_units)
+    parameters = law.parameters(whole, stays.step)
+    without = np.array([law.parameters(free, stays.step) for free in found]).reshape(-1, parameters.size)
+    times = jackknife_limits(parameters[:n_times], without[:, :n_times])
+    weights = jackknife_limits(parameters[n_times:], without[:, n_times:], scale="share")
+    relaxation = jackknife_interval(float(_joint(parameters, n_times)), _joint(without, n_times), over)
+    return _exponential_sum(parameters, np.concatenate([times, weights], axis=1), relaxation)
 
 
 def paper_biexponential(
@@ -297,7 +295,10 @@ def paper_biexponential(
         _least_squares(np.repeat(stays.duration, drawn[unit]), PAPER_START_RESAMPLED)
         for drawn in draw_units(n_units, n_resamples, rng)
     ]
-    return _exponential_sum(whole, np.array(draws), "animals", n_units)
+    # Resampled, as the published intervals are.
+    table = np.array(draws).reshape(-1, whole.size)
+    relaxation = percentile_interval(float(_joint(whole, 2)), _joint(table, 2), "animals", n_units)
+    return _exponential_sum(whole, _quantiles(table), relaxation)
 
 
 def empirical_survival(durations: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -326,10 +327,14 @@ def _two_exponentials(t: FloatArray, a: float, b: float, c: float, d: float) -> 
     return np.asarray(a * np.exp(-t / b) + c * np.exp(-t / d))
 
 
-def _exponential_sum(whole: FloatArray, draws: FloatArray, over: str, n_units: int) -> ExponentialSum:
+def _joint(parameters: FloatArray, n_times: int) -> FloatArray:
+    """Give 1 / Σ 1/τ of times that stand before their weights."""
+    return np.asarray(1 / (1 / parameters[..., :n_times]).sum(axis=-1))
+
+
+def _exponential_sum(whole: FloatArray, limits: FloatArray, relaxation: Interval) -> ExponentialSum:
     n = whole.size // 2
-    low, high = _quantiles(draws, 2 * n)
-    relaxations = 1 / (1 / draws[:, :n]).sum(axis=1) if draws.size else np.empty(0)
+    low, high = limits
     return ExponentialSum(
         times=whole[:n],
         times_low=low[:n],
@@ -337,15 +342,13 @@ def _exponential_sum(whole: FloatArray, draws: FloatArray, over: str, n_units: i
         weights=whole[n:],
         weights_low=low[n:],
         weights_high=high[n:],
-        relaxation=percentile_interval(float(1 / (1 / whole[:n]).sum()), relaxations, over, n_units),
+        relaxation=relaxation,
     )
 
 
-def _quantiles(draws: FloatArray, n_columns: int) -> tuple[FloatArray, FloatArray]:
-    if not draws.size:
-        return np.full(n_columns, np.nan), np.full(n_columns, np.nan)
+def _quantiles(draws: FloatArray) -> FloatArray:
     columns = [percentile_interval(np.nan, column, "", 0) for column in draws.T]
-    return np.array([column.low for column in columns]), np.array([column.high for column in columns])
+    return np.array([[column.low for column in columns], [column.high for column in columns]])
 
 
 def _kept(dwells: Dwells, shortest: float | None) -> tuple[Dwells, int]:

@@ -1,6 +1,5 @@
 """How long stays last, how often they end, and where they lead."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,8 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 
-from ethomarkov._core.interval import Interval
-from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.interval import LEVEL, Interval, jackknife_interval, leave_one_out
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
@@ -17,9 +15,10 @@ from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.states.symbols import Symbols
 
 Convention = Literal["censored", "paper"]
-Over = Literal["animals", "events"]
 Numbers = FloatArray | IntArray
-LEVEL = 0.95
+Over = Literal["animals", "blocks", "events"]
+N_BLOCKS = 20
+"""Blocks of equal time that stand for animals where there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,13 +241,7 @@ def survival(dwells: Dwells, state: int | None = None, *, level: float = LEVEL) 
 
 
 def leaving_rate(
-    dwells: Dwells,
-    state: int,
-    *,
-    convention: Convention = "censored",
-    over: Over = "animals",
-    n_resamples: int = 2000,
-    rng: Rng = 0,
+    dwells: Dwells, state: int, *, convention: Convention = "censored", over: Over | None = None
 ) -> Interval:
     """Estimate κ, the rate at which a state is left, per second.
 
@@ -264,33 +257,34 @@ def leaving_rate(
         those cut at the end, the last step is not followed. "paper": one over the mean of all stays, cut ones counted
         as if they had ended.
     over
-        Resample "animals", which are pooled, or stays ("events").
-    n_resamples, rng
-        Resamples; seed or generator.
+        Take the interval over "animals", which are pooled, over "blocks" of time, or over stays ("events"). Animals by
+        default, blocks where one animal alone was in the state.
 
     Notes
     -----
-    Fig. 2(d): κ = 1 / ⟨t⟩ of each worm, sampled every τ*.
+    Fig. 2(d): κ = 1 / ⟨t⟩ of each worm, sampled every τ*. A state that was never left has the rate 0 with an upper
+    limit of three ends in the time observed.
     """
     stays = dwells.of(state)
-    ends, time = _ends_and_time(stays, convention)
+    over = over or usual_units(stays)
     unit = units_of_stays(stays, over)
     n_units = int(unit.max(initial=-1)) + 1
-    unit_ends, unit_time = np.bincount(unit, ends, n_units), np.bincount(unit, time, n_units)
-    draws = [_rate(unit_ends, unit_time, drawn) for drawn in draw_units(n_units, n_resamples, rng)]
-    estimate = _rate(unit_ends, unit_time, np.ones(n_units, dtype=np.int64))
-    return percentile_interval(estimate, np.array(draws), over, n_units)
+    ends, time = (np.bincount(unit, column, n_units) for column in _ends_and_time(stays, convention))
+    rate = float(_per_time(ends.sum(), time.sum()))
+    left_out = _per_time(leave_one_out(ends), leave_one_out(time))
+    return jackknife_interval(rate, left_out, over, exposure=float(time.sum()))
 
 
 def mean_stay(dwells: Dwells, state: int) -> Interval:
     """Estimate the mean stay in a state in seconds, one over the rate of leaving it, with its interval.
 
-    Animals are resampled, or the stays where there is one animal. NaN where the state was never left.
+    The interval is taken over animals, or over blocks of time where there is one animal. NaN where the state was never
+    left.
     """
-    over: Over = "animals" if np.unique(dwells.of(state).individual).size > 1 else "events"
-    rate = leaving_rate(dwells, state, over=over)
+    rate = leaving_rate(dwells, state)
     estimate, low, high = (1 / x if x > 0 else np.nan for x in (rate.estimate, rate.high, rate.low))
-    return Interval(estimate=estimate, low=low, high=high, level=rate.level, over=over, n=rate.n)
+    low = low if np.isfinite(estimate) else np.nan
+    return Interval(estimate=estimate, low=low, high=high, level=rate.level, over=rate.over, n=rate.n)
 
 
 def animal_rates(dwells: Dwells, *, convention: Convention = "censored") -> FloatArray:
@@ -304,9 +298,7 @@ def animal_rates(dwells: Dwells, *, convention: Convention = "censored") -> Floa
     shape = (dwells.n_individuals, dwells.n_states)
     size = dwells.n_individuals * dwells.n_states
     total_ends, total_time = np.bincount(cell, ends, size), np.bincount(cell, time, size)
-    rates = np.full(size, np.nan)
-    np.divide(total_ends, total_time, out=rates, where=total_time > 0)
-    return rates.reshape(shape)
+    return _per_time(total_ends, total_time).reshape(shape)
 
 
 def _ends_and_time(dwells: Dwells, convention: Convention) -> tuple[FloatArray, FloatArray]:
@@ -318,49 +310,27 @@ def _ends_and_time(dwells: Dwells, convention: Convention) -> tuple[FloatArray, 
     raise InputFormatError(f"convention={convention!r} is not known; use 'censored' or 'paper'.")
 
 
-def _rate(ends: Numbers, time: Numbers, weight: IntArray) -> float:
-    total = float(weight @ time)
-    return float(weight @ ends) / total if total > 0 else float("nan")
+def _per_time(ends: Numbers, time: Numbers) -> FloatArray:
+    """Divide ends by seconds; NaN where no time was observed."""
+    return np.asarray(np.divide(ends, time, out=np.full(np.shape(time), np.nan), where=np.asarray(time) > 0))
+
+
+def usual_units(dwells: Dwells) -> Over:
+    """Take intervals over animals, or over blocks of time where there is one animal."""
+    return "animals" if np.unique(dwells.individual).size > 1 else "blocks"
 
 
 def units_of_stays(dwells: Dwells, over: Over) -> IntArray:
-    """Give every stay the number of the animal or event it is resampled with; those without stays have none."""
+    """Give every stay the number of the animal, block or event that it belongs to; those without stays have none."""
     if over == "events":
         return np.arange(len(dwells))
     if over == "animals":
         return np.unique(dwells.individual, return_inverse=True)[1]
-    raise InputFormatError(f"over={over!r} cannot be resampled; use 'animals' or 'events'.")
-
-
-def draw_units(n_units: int, n_resamples: int, rng: Rng) -> Iterator[IntArray]:
-    """Resample units with replacement; give how often each was drawn, resample after resample.
-
-    Nothing is drawn from fewer than two units, because their spread is unknown.
-    """
-    rng = as_generator(rng)
-    for _ in range(n_resamples if n_units > 1 else 0):
-        yield np.bincount(rng.integers(n_units, size=n_units), minlength=n_units)
-
-
-def percentile_interval(estimate: float, draws: FloatArray, over: str, n: int, *, level: float = LEVEL) -> Interval:
-    """Set the percentiles of resampled estimates beside the estimate; NaN draws are left out.
-
-    Parameters
-    ----------
-    estimate
-        From all data.
-    draws
-        The same from resamples; none when there was nothing to resample.
-    over, n
-        What was resampled, and how many of them there were.
-    level
-        Coverage.
-    """
-    draws = np.asarray(draws, dtype=float)
-    draws = draws[~np.isnan(draws)]
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(draws, tails) if draws.size else (np.nan, np.nan)
-    return Interval(estimate=float(estimate), low=float(low), high=float(high), level=level, over=over, n=n)
+    if over == "blocks":
+        end = (dwells.start + dwells.duration).max(initial=dwells.step)
+        block = dwells.individual * N_BLOCKS + (dwells.start * N_BLOCKS / end).astype(np.int64)
+        return np.unique(block, return_inverse=True)[1]
+    raise InputFormatError(f"over={over!r} is no unit of intervals; use 'animals', 'blocks' or 'events'.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

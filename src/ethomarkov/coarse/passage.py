@@ -3,7 +3,6 @@
 Groups are given as in `Symbols.relabel`: one integer per microstate of the partition, ``-1`` for none.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,18 +10,22 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import expm, logm
 
-from ethomarkov._core.random import Rng
+from ethomarkov._core.interval import Interval, jackknife_interval, jackknife_limits, leave_one_out
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
-from ethomarkov.coarse.kinetics import LEVEL, draw_units
+from ethomarkov.coarse.kinetics import N_BLOCKS
 from ethomarkov.exceptions import ConnectivityError, EthomarkovError, InputFormatError, SamplingError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.markov.elimination import Elimination
 from ethomarkov.states.symbols import Symbols
 
-N_BLOCKS = 20
 ROUNDING = 1e-9
+STEADY_RANGE = 4
+"""Factor in the lag over which times may not change to be called steady."""
+MOST_CHAINS = 40
+"""Chains of microstates that are made for intervals; of more animals, as many groups are left out in turn."""
 Prediction = Literal["coarse", "micro"]
+RateMethod = Literal["two lags", "one lag"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +37,12 @@ class CoarseTimes:
     lags
         Seconds.
     times, low, high
-        −τ / ln Re λ in seconds, slowest first, of all animals together; interval by resampling. NaN where Re λ is not
-        positive or a group is not met.
+        −τ / ln Re λ in seconds, slowest first, of all animals together; interval by leaving out each animal in turn.
+        NaN where Re λ is not positive or a group is not met.
     by_unit
         The same of each animal (or block) alone.
     over
-        What was resampled: "animals", or "blocks" of the recording when there is one animal.
+        What was left out: "animals", or "blocks" of the recording when there is one animal.
     """
 
     lags: FloatArray = array_field("lag", unit="s")
@@ -53,28 +56,36 @@ class CoarseTimes:
         freeze_arrays(self)
 
     def steady_lag(self, tolerance: float = 0.1) -> tuple[float, bool]:
-        """Find the shortest lag from which on doubling the lag changes the slowest time by less than `tolerance`.
+        """Find the shortest lag from which on no time changes by more than `tolerance` over a fourfold range of lags.
 
         At short lags single frames at the border between two groups pass for transitions, and times come out too
-        short; once the lag is longer than such flicker, times are steady if the chain of groups is Markov.
+        short; once the lag is longer than such flicker, times are steady if the chain of groups is Markov. All modes
+        are looked at but those that are over within that range, of which little can be said.
 
         Returns
         -------
         lag
-            In seconds; half the longest one where the time is never steady.
+            In seconds; a quarter of the longest one where the times are never steady.
         is_steady
-            Whether it is.
+            Whether they are.
         """
-        slowest = self.times[:, 0]
-        known = np.flatnonzero(2 * self.lags <= self.lags[-1] * (1 + ROUNDING))
+        known = np.flatnonzero(STEADY_RANGE * self.lags <= self.lags[-1] * (1 + ROUNDING))
         if known.size == 0:
             return float(self.lags[0]), False
-        twice = np.interp(2 * self.lags[known], self.lags, slowest)
-        with np.errstate(invalid="ignore"):
-            changes = ~(np.abs(twice / slowest[known] - 1) < tolerance)
+        changes = np.array([not self._change_from(first) < tolerance for first in known.tolist()])
         last = int(np.flatnonzero(changes)[-1]) if changes.any() else -1
         is_steady = last + 1 < known.size
         return float(self.lags[known[last + 1 if is_steady else last]]), is_steady
+
+    def _change_from(self, first: int) -> float:
+        """By which share times change at most from a lag to four times that lag; NaN where the slowest is not known."""
+        lag = self.lags[first]
+        near = (self.lags >= lag * (1 - ROUNDING)) & (self.lags <= STEADY_RANGE * lag * (1 + ROUNDING))
+        slow = self.times[first] >= STEADY_RANGE * lag
+        slow[0] = True
+        with np.errstate(invalid="ignore"):
+            change = np.abs(self.times[near][:, slow] / self.times[first, slow] - 1)
+        return float(change.max())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,24 +95,31 @@ class Rates:
     Parameters
     ----------
     rates, low, high
-        Per second, from each group (row) to each other one, of all animals together; interval by resampling. The
-        diagonal is minus the rate of leaving. NaN where the chain of groups has no generator.
+        Per second, from each group (row) to each other one, of all animals together; interval by leaving out each
+        animal in turn. The diagonal is minus the rate of leaving. NaN where the chain of groups has no generator.
     by_unit
         The same of each animal (or block) alone.
+    relaxation
+        Slowest relaxation time of these rates, in seconds.
     lag
-        At which transitions were counted, in seconds.
+        τ in seconds.
+    method
+        "two lags" where rates come from the transitions at τ and 3 τ, "one lag" where they come from τ alone.
     misfit
-        Largest difference between P_c(τ) and exp(R τ): zero for two groups, and large where no process in continuous
-        time has these transitions, as for groups that follow each other in a cycle.
+        Largest difference between P_c(3τ) and P_c(τ) exp(2 R τ), with one lag between P_c(τ) and exp(R τ): zero for two
+        groups, and large where no process in continuous time has these transitions, as for groups that follow each
+        other in a cycle.
     over
-        What was resampled.
+        What was left out: "animals", or "blocks" of the recording when there is one animal.
     """
 
     rates: FloatArray = array_field("from_state", "to_state", unit="1/s")
     low: FloatArray = array_field("from_state", "to_state", unit="1/s")
     high: FloatArray = array_field("from_state", "to_state", unit="1/s")
     by_unit: FloatArray = array_field("unit", "from_state", "to_state", unit="1/s")
+    relaxation: Interval
     lag: float
+    method: str
     misfit: float
     over: str
 
@@ -126,9 +144,9 @@ class ChapmanKolmogorov:
     micro, micro_low, micro_high
         Foretold by the chain of microstates, started in each microstate as often as the data were.
     coarse_gap_low, coarse_gap_high, micro_gap_low, micro_gap_high
-        Interval of foretold minus observed, both from the same resample.
+        Interval of foretold minus observed.
     over
-        What was resampled: "animals", or "blocks" of the recording when there is one animal.
+        What was left out for intervals: "animals", or "blocks" of the recording when there is one animal.
     """
 
     lags: FloatArray = array_field("lag", unit="s")
@@ -256,9 +274,7 @@ def committor(chain: MarkovChain, group: IntArray, source: int, target: int, *, 
     return _on_partition(chain, probability)
 
 
-def two_state_times(
-    symbols: Symbols, group: IntArray, lags: FloatArray, *, n_resamples: int = 1000, rng: Rng = 0
-) -> CoarseTimes:
+def two_state_times(symbols: Symbols, group: IntArray, lags: FloatArray) -> CoarseTimes:
     """Count the chain of groups directly at many lags, and find its relaxation times.
 
     A chain of groups that is Markov has the same times at every lag. Two groups have one time.
@@ -271,33 +287,31 @@ def two_state_times(
         Of every microstate. Pairs of frames count when both ends are in a group, and never across a gap.
     lags
         Seconds, whole numbers of frames.
-    n_resamples, rng
-        Resamples of animals, or of blocks of the recording when there is one animal; seed or generator.
 
     Notes
     -----
     Fig. S1(c): |Λ_c⁻¹| = −τ / ln λ_c(τ), there with groups found anew at each lag and averaged over worms.
     """
     unit, n_units, over = resampled_units(symbols)
-    n_groups = _check_group(group, symbols.n_states)
+    _check_group(group, symbols.n_states)
+    lags = np.asarray(lags, dtype=float)
     counts = np.array([_unit_counts(symbols, group, float(lag), unit, n_units) for lag in lags])
-    times = np.array([_relaxation_times(c.sum(axis=0), float(lag)) for c, lag in zip(counts, lags, strict=True)])
-    alone = [[_relaxation_times(part, float(lag)) for part in c] for c, lag in zip(counts, lags, strict=True)]
-    draws = [
-        [_relaxation_times(np.tensordot(drawn, c, 1), float(lag)) for c, lag in zip(counts, lags, strict=True)]
-        for drawn in draw_units(n_units, n_resamples, rng)
-    ]
-    low, high = _limits(draws, (len(lags), n_groups - 1))
-    return CoarseTimes(
-        lags=np.asarray(lags, dtype=float), times=times, low=low, high=high, by_unit=np.swapaxes(alone, 0, 1), over=over
-    )
+
+    def times_of(parts: FloatArray) -> FloatArray:
+        """Find the times of counts ``(lags, units, from, to)``, units first."""
+        rows = [[_relaxation_times(c, float(lag)) for c, lag in zip(one, lags, strict=True)] for one in parts]
+        return np.array(rows)
+
+    by_unit = np.swapaxes(counts, 0, 1)
+    times = times_of(by_unit.sum(axis=0)[None])[0]
+    low, high = jackknife_limits(times, times_of(leave_one_out(by_unit)))
+    return CoarseTimes(lags=lags, times=times, low=low, high=high, by_unit=times_of(by_unit), over=over)
 
 
-def hopping_rates(symbols: Symbols, group: IntArray, lag: float, *, n_resamples: int = 1000, rng: Rng = 0) -> Rates:
-    """Estimate the rates of hopping between groups from the chain of groups at a lag.
+def hopping_rates(symbols: Symbols, group: IntArray, lag: float, *, method: RateMethod = "two lags") -> Rates:
+    """Estimate the rates of hopping between groups from the transitions between them.
 
-    Unlike one over the mean stay, the rates do not count a flicker of the labels that is shorter than the lag. They
-    are those of the Markov process in continuous time that has these transitions.
+    Unlike one over the mean stay, the rates do not count a flicker of the labels that is shorter than the lag.
 
     Parameters
     ----------
@@ -306,57 +320,118 @@ def hopping_rates(symbols: Symbols, group: IntArray, lag: float, *, n_resamples:
     group
         Of every microstate.
     lag
-        Seconds; see `CoarseTimes.steady_lag`.
-    n_resamples, rng
-        Resamples of animals, or of blocks of the recording when there is one animal; seed or generator.
+        τ in seconds, longer than the flicker.
+    method
+        "two lags": what changes between τ and 3 τ. "one lag": all that has changed by τ, frames in the wrong group
+        included. Recordings too short for 3 τ, and transitions without a real logarithm, are treated as "one lag";
+        see `Rates.method`.
 
     Notes
     -----
-    P_c(τ) = exp(R τ). For two groups R follows from 1 − λ in closed form; for more it is the principal logarithm, and
-    negative rates, which sampling noise or a cycle can cause, are set to zero; `Rates.misfit` says what that costs.
+    P_c(τ) = exp(R τ) for a chain, so that R = log P_c(τ) / τ. If frames are put into a wrong group independently of the
+    past, with shares of time unchanged, then P_c(τ) = A exp(R τ) with the same A at every lag, and
+    R = log(P_c(τ)⁻¹ P_c(3τ)) / 2τ. Shares of time that are wrong remain wrong: a rare group that also takes in many
+    frames of another is entered too often.
+
+    For two groups the logarithm follows from 1 − λ in closed form; for more it is the principal one, and negative
+    rates, which sampling noise or a cycle can cause, are set to zero; `Rates.misfit` says what that costs. Their upper
+    limits, as all limits, come from the spread before that.
     """
     unit, n_units, over = resampled_units(symbols)
-    n_groups = _check_group(group, symbols.n_states)
-    counts = _unit_counts(symbols, group, lag, unit, n_units)
-    draws = [_generator(np.tensordot(drawn, counts, 1), lag) for drawn in draw_units(n_units, n_resamples, rng)]
-    low, high = _limits(draws, (n_groups, n_groups))
-    rates = _generator(counts.sum(axis=0), lag)
+    _check_group(group, symbols.n_states)
+    counts = np.array([_unit_counts(symbols, group, lag, unit, n_units)])
+    if method == "two lags":
+        counts = _with_longer_lag(counts, symbols, group, lag, unit)
+    elif method != "one lag":
+        raise InputFormatError(f"method={method!r} is not known; use 'two lags' or 'one lag'.")
+    counts = np.swapaxes(counts, 0, 1)
+    return _rates_of_units(counts, lag, over, counts[:, 0].sum(axis=(0, 2)) / symbols.sampling.rate)
+
+
+def _with_longer_lag(counts: FloatArray, symbols: Symbols, group: IntArray, lag: float, unit: IntArray) -> FloatArray:
+    """Count at three lags too, unless recordings are too short or the change since one lag has no real logarithm."""
+    try:
+        longer = _unit_counts(symbols, group, 3 * lag, unit, counts.shape[1])
+    except SamplingError:
+        return counts
+    both = np.array([counts[0], longer])
+    return counts if np.isnan(_generator(both.sum(axis=1), lag)).any() else both
+
+
+def _rates_of_units(counts: FloatArray, lag: float, over: str, seconds: FloatArray) -> Rates:
+    """Estimate rates from counts ``(units, lags, from, to)`` and the seconds in every group."""
+    whole = _generator(counts.sum(axis=0), lag)
+    without = np.array([_generator(part, lag) for part in leave_one_out(counts)])
+    rates, left_out = _without_negative(whole), _without_negative(without)
+    low, high = jackknife_limits(np.maximum(whole, 0.0), without, exposure=seconds[:, None])
+    leaving = np.diagonal(-rates)
+    gone = jackknife_limits(leaving, np.diagonal(-left_out, axis1=1, axis2=2), exposure=seconds)
+    np.fill_diagonal(low, -gone[1])
+    np.fill_diagonal(high, -gone[0])
+    slowest = jackknife_interval(_slowest(rates), np.array([_slowest(part) for part in left_out]), over)
     return Rates(
         rates=rates,
         low=low,
         high=high,
-        by_unit=np.array([_generator(part, lag) for part in counts]),
+        by_unit=np.array([_without_negative(_generator(part, lag)) for part in counts]),
+        relaxation=slowest,
         lag=float(lag),
-        misfit=float(np.abs(expm(rates * lag) - _normalise(counts.sum(axis=0))).max()),
+        method="two lags" if counts.shape[1] == 2 else "one lag",
+        misfit=_misfit(counts.sum(axis=0), rates, lag),
         over=over,
     )
 
 
 def _generator(counts: FloatArray, lag: float) -> FloatArray:
-    """Take the logarithm of a transition matrix; NaN where it has none that is real."""
-    P = _normalise(counts)
-    nothing = np.full(P.shape, np.nan)
-    if np.isnan(P).any() or np.linalg.eigvals(P).real.min() <= ROUNDING:
+    """Take the logarithm of the transitions at one lag, or of their change from one lag to three; NaN if not real.
+
+    A transition matrix that has eigenvalues which are not positive changes faster than the lag shows, and has none.
+    """
+    P = np.array([_normalise(part) for part in counts])
+    nothing = np.full(P[0].shape, np.nan)
+    if np.isnan(P).any() or not _is_positive(P[0]):
         return nothing
-    R = (_two_state_log(P) if len(P) == 2 else logm(P)) / lag
-    if np.abs(np.imag(R)).max() > ROUNDING:
+    change, time = (P[0], lag) if len(P) == 1 else (np.linalg.solve(P[0], P[1]), 2 * lag)
+    if not _is_positive(change):
         return nothing
-    rates: FloatArray = np.maximum(np.real(R), 0.0)
-    np.fill_diagonal(rates, 0.0)
-    np.fill_diagonal(rates, -rates.sum(axis=1))
-    return rates
+    R = (_two_state_log(change) if len(change) == 2 else logm(change)) / time
+    return nothing if np.abs(np.imag(R)).max() > ROUNDING else np.asarray(np.real(R))
+
+
+def _is_positive(P: FloatArray) -> bool:
+    return bool(np.linalg.eigvals(P).real.min() > ROUNDING)
+
+
+def _without_negative(generators: FloatArray) -> FloatArray:
+    """Set negative rates to zero, and the diagonal to minus what is left."""
+    rates = np.maximum(generators, 0.0) * (1 - np.eye(generators.shape[-1]))
+    return np.asarray(rates - np.eye(generators.shape[-1]) * rates.sum(axis=-1, keepdims=True))
+
+
+def _slowest(rates: FloatArray) -> float:
+    """Slowest relaxation time of a process in continuous time; NaN where it has none, or does not relax at all."""
+    if np.isnan(rates).any():
+        return float("nan")
+    decay = -np.sort(np.linalg.eigvals(rates).real)[-2]
+    return float(1 / decay) if decay > 0 else float("nan")
+
+
+def _misfit(counts: FloatArray, rates: FloatArray, lag: float) -> float:
+    P = [_normalise(part) for part in counts]
+    if np.isnan(rates).any():
+        return float("nan")
+    foretold = expm(rates * lag) if len(P) == 1 else P[0] @ expm(2 * lag * rates)
+    return float(np.abs(foretold - P[-1]).max())
 
 
 def _two_state_log(P: FloatArray) -> FloatArray:
-    """Take the logarithm of two states in closed form, which resampling would otherwise spend its time on."""
+    """Take the logarithm of two states in closed form, which intervals would otherwise spend their time on."""
     gone = float(P[0, 1] + P[1, 0])  # 1 − λ
-    scale = -np.log1p(-gone) / gone if gone > 0 else 1.0
+    scale = -np.log1p(-gone) / gone if gone else 1.0
     return np.asarray((P - np.eye(2)) * scale)
 
 
-def chapman_kolmogorov(
-    symbols: Symbols, group: IntArray, lag: float, *, n_steps: int = 5, n_resamples: int = 200, rng: Rng = 0
-) -> ChapmanKolmogorov:
+def chapman_kolmogorov(symbols: Symbols, group: IntArray, lag: float, *, n_steps: int = 5) -> ChapmanKolmogorov:
     """Compare transitions between groups after many lags with what one lag foretells.
 
     Parameters
@@ -369,15 +444,13 @@ def chapman_kolmogorov(
         Seconds.
     n_steps
         Up to how many lags.
-    n_resamples, rng
-        Resamples of animals, or of blocks of the recording when there is one animal; seed or generator.
 
     Notes
     -----
     P(kτ) = P(τ)^k holds for a chain. The groups fail it when they have inner states that the last group does not
     tell; the microstates fail it when the partition does not hold enough of the past.
     """
-    unit, n_units, over = resampled_units(symbols)
+    unit, n_units, over = resampled_units(symbols, MOST_CHAINS)
     _check_group(group, symbols.n_states)
     lags = lag * np.arange(1, n_steps + 1)
     counts = np.array([_unit_counts(symbols, group, float(t), unit, n_units) for t in lags])
@@ -390,9 +463,13 @@ def chapman_kolmogorov(
         return observed, coarse, micro
 
     observed, coarse, micro = foretell(np.ones(n_units, dtype=np.int64))
-    drawn = [foretell(weight) for weight in draw_units(n_units, n_resamples, rng)]
-    limits = [_limits([draw[i] for draw in drawn], observed.shape) for i in range(3)]
-    gaps = [_limits([draw[i] - draw[0] for draw in drawn], observed.shape) for i in (1, 2)]
+    left_out = [np.array(rows) for rows in zip(*map(foretell, 1 - np.eye(n_units, dtype=np.int64)), strict=True)]
+    shares = zip((observed, coarse, micro), left_out, strict=True)
+    limits = [jackknife_limits(whole, parts, scale="share") for whole, parts in shares]
+    gaps = [
+        jackknife_limits(whole - observed, parts - left_out[0], scale="signed")
+        for whole, parts in ((coarse, left_out[1]), (micro, left_out[2]))
+    ]
     return ChapmanKolmogorov(
         lags=lags,
         observed=observed,
@@ -461,11 +538,15 @@ def _on_partition(chain: MarkovChain, values: FloatArray) -> FloatArray:
     return everywhere
 
 
-def resampled_units(symbols: Symbols) -> tuple[IntArray, int, str]:
-    """Give every row the number of the unit to resample: its animal, or its block of equal time when there is one."""
+def resampled_units(symbols: Symbols, most: int | None = None) -> tuple[IntArray, int, str]:
+    """Give every row the number of the unit of intervals: its animal, or its block of equal time when there is one.
+
+    Animals beyond `most` share the units of the first ones.
+    """
     present = np.unique(symbols.segments.bounds[:, 2])
     if present.size > 1:
-        return np.searchsorted(present, symbols.segments.row_individual), present.size, "animals"
+        n_units = min(present.size, most or present.size)
+        return np.searchsorted(present, symbols.segments.row_individual) % n_units, n_units, "animals"
     seen = np.cumsum(symbols.segments.valid)
     return np.minimum(seen * N_BLOCKS // (seen[-1] + 1), N_BLOCKS - 1), N_BLOCKS, "blocks"
 
@@ -530,7 +611,7 @@ def _micro_prediction(
     total = sum((w * c for w, c in zip(weight.tolist(), counts, strict=True) if w), sparse.csr_array(counts[0].shape))
     try:
         chain = MarkovChain.from_counts(total, lag)
-    except EthomarkovError:  # a resample may leave nothing connected
+    except EthomarkovError:  # without an animal nothing may be connected
         return foretold
     mine = group[chain.states]
     later = np.zeros((mine.size, n_groups))
@@ -541,13 +622,3 @@ def _micro_prediction(
         later = chain.transition @ later
         foretold[k] = _normalise(start @ later)
     return foretold
-
-
-def _limits(draws: Sequence[object], shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
-    """Take the percentiles of resampled arrays, entry by entry; NaN where no resample has a value."""
-    table = np.array(draws, dtype=float).reshape(-1, *shape)
-    limits = np.full((2, *shape), np.nan)
-    known = ~np.isnan(table).all(axis=0)
-    if known.any() and len(table):
-        limits[:, known] = np.nanquantile(table[:, known], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return limits[0], limits[1]

@@ -1,4 +1,4 @@
-"""The tree of states: the state of largest measure is divided again and again."""
+"""The tree of states: states are divided into two, again and again, as long as the recording tells them apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -7,19 +7,25 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
-from ethomarkov.coarse.coherence import Cut, Rule, best_cut
+from ethomarkov.coarse.coherence import Cut, Rule, best_cut, cut_at
+from ethomarkov.coarse.division import (
+    FEWEST_MICROSTATES,
+    Division,
+    Evidence,
+    Leaf,
+    measure_stability,
+    propose_divisions,
+)
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.markov.chain import MarkovChain
-from ethomarkov.markov.spectrum import relaxation_time, reversible_modes
+from ethomarkov.markov.spectrum import relaxation_time
 from ethomarkov.states.symbols import Symbols
 
 Leftover = Literal["flux", "unassigned"]
 
 ROOT = 0
-NOISE_LEVEL = 0.975
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,21 +47,26 @@ class StateTree:
     node_of
         Deepest node of every microstate; ``-1`` outside the chain. It is no leaf where the microstate was left
         unassigned when that node was divided.
-    coherence, undecided
+    coherence, persistence, undecided
         Of the cut that divides the node; NaN for leaves. See `Cut`.
+    held_out
+        Persistence of labels that the other animals define; NaN where it was not asked for. See `Division`.
+    is_supported
+        Whether the recording tells the node from its sibling: no test speaks against the division that made it, nor
+        against those above. True for the root; true as well where nothing was tested.
     mode
         Which slow mode of the node's own chain was cut; 0 for leaves.
     relaxation
         Relaxation time in seconds of that mode, an upper bound.
     noise
-        What shuffled symbols of the node reach, in seconds; NaN where it was not asked for.
+        Persistence that shuffled microstates of the node reach; NaN where it was not asked for.
     left_over
         Number of microstates of the node that its own chain does not connect; see `leftover`.
     stability
-        How well the node is found again when animals (or blocks, or seeds) are resampled: mean overlap (Jaccard) with
-        its best match, 1 for always the same; NaN where it was not asked for.
+        How well the node is found again within its parent when animals (or blocks) are resampled: mean overlap
+        (Jaccard), 1 for always the same; NaN where it was not asked for.
     remark
-        Why a leaf was not divided; empty elsewhere.
+        Why a leaf was not divided, or what speaks against the division of a node that was; empty elsewhere.
     leftover
         What became of microstates that a node's own chain does not connect.
     lag
@@ -68,10 +79,13 @@ class StateTree:
     measure: FloatArray = array_field("node")
     node_of: IntArray = array_field("microstate")
     coherence: FloatArray = array_field("node")
+    persistence: FloatArray = array_field("node")
     undecided: FloatArray = array_field("node")
+    held_out: FloatArray = array_field("node")
+    is_supported: BoolArray = array_field("node")
     mode: IntArray = array_field("node")
     relaxation: FloatArray = array_field("node", unit="s")
-    noise: FloatArray = array_field("node", unit="s")
+    noise: FloatArray = array_field("node")
     left_over: IntArray = array_field("node")
     stability: FloatArray = array_field("node")
     remark: tuple[str, ...]
@@ -90,6 +104,12 @@ class StateTree:
     def levels(self) -> tuple[int, ...]:
         """Numbers of states at which the tree can be read: 1 for the root alone, up to all leaves."""
         return tuple(int(level) for level in np.unique(self.born))
+
+    @property
+    def n_supported(self) -> int:
+        """Number of states that the recording tells apart; 1 for "no slow states"."""
+        divided = [node for node in range(self.n_nodes) if self.divided[node] > 0]
+        return 1 + sum(all(self.is_supported[child] for child in self.children(node)) for node in divided)
 
     def children(self, node: int) -> tuple[int, ...]:
         """Nodes into which a node was divided, the larger first."""
@@ -141,6 +161,18 @@ class StateTree:
         flags: BoolArray = below[self.node_of]
         return flags
 
+    def verdict(self) -> str:
+        """Say in a sentence how many states the recording tells apart."""
+        if not np.isfinite(self.held_out).any():
+            return f"{max(self.levels)} states as asked for; whether the recording tells them apart was not tested."
+        n = self.n_supported
+        if n > 1:
+            more = " Further divisions were asked for and are not supported." if max(self.levels) > n else ""
+            return (
+                f"The recording tells {n} states apart; labels that other animals define confirm each division.{more}"
+            )
+        return f"No slow states: the first division is {self.remark[0] or 'not possible'}."
+
     def split_stability(self, node: int) -> float:
         """Tell how well a division is found again: the stability of the less stable child; NaN for leaves."""
         below = [float(self.stability[child]) for child in self.children(node)]
@@ -154,31 +186,33 @@ class GrowthRule:
     Parameters
     ----------
     n_states
-        States at the last level; the tree ends earlier where no state can be divided.
+        States at the last level, whether or not the recording supports them; None for as many as it supports, at
+        least two where the chain can be divided at all. The tree ends earlier where no state can be divided.
     min_measure
         Share of its parent's time that either child must hold.
     rule
-        Of the cut; see `best_cut`.
+        Of the cut; see `best_cut`. With "paper" the state of largest measure is divided first, as published, and
+        nothing is tested; with "best" the one whose division persists most.
     leftover
         Microstates of a state that its own chain does not connect: "flux" gives them to the child with which they
         exchange more probability, "unassigned" leaves them without a state, as published.
-    n_shuffles
-        Divide a state only where its slow mode exceeds what this many shuffles of its symbols reach; 0 does not ask.
+    n_resamples
+        Of animals, with which the stability of the states is measured; 0 does not ask.
     seed
-        Of the shuffles.
+        Of shuffles and resamples.
     """
 
-    n_states: int = 7
+    n_states: int | None = None
     min_measure: float = 0.02
     rule: Rule = "best"
     leftover: Leftover = "flux"
-    n_shuffles: int = 0
+    n_resamples: int = 12
     seed: int = 0
 
     @classmethod
     def paper(cls) -> "GrowthRule":
         """Give the published rule: seven states, the published cut, leftovers without a state, no test."""
-        return cls(n_states=7, min_measure=0.0, rule="paper", leftover="unassigned", n_shuffles=0)
+        return cls(n_states=7, min_measure=0.0, rule="paper", leftover="unassigned", n_resamples=0)
 
 
 def restrict(chain: MarkovChain, members: BoolArray) -> MarkovChain:
@@ -210,37 +244,43 @@ def restrict(chain: MarkovChain, members: BoolArray) -> MarkovChain:
     )
 
 
-def grow_tree(chain: MarkovChain, growth: GrowthRule | int = 7, *, symbols: Symbols | None = None) -> StateTree:
-    """Divide the state of largest measure with its own chain, again and again.
+def grow_tree(
+    chain: MarkovChain, growth: GrowthRule | int | None = None, *, symbols: Symbols | None = None
+) -> StateTree:
+    """Divide states into two, again and again.
 
     Parameters
     ----------
     chain
         Of all microstates.
     growth
-        When and how states are divided, or simply the number of states.
+        When and how states are divided, or simply the number of states; as many as the symbols support by default.
     symbols
-        From which the chain was estimated; only needed to compare divisions with shuffles.
+        From which the chain was estimated. With them divisions are proposed from several lags and judged on animals
+        that did not shape them (see `Division`); without, they follow the chain alone and nothing is judged.
 
     Notes
     -----
     SI, "Metastable states" and "Operator-based state space subdivision". A state that cannot be divided stays a leaf,
-    with the reason, and the next largest is tried; the published procedure has no such rule.
+    with the reason; the published procedure has no such rule.
     """
-    growth = GrowthRule(n_states=growth) if isinstance(growth, int) else growth
-    if growth.n_shuffles and symbols is None:
-        raise InputFormatError("Comparing divisions with shuffles needs the symbols of the chain: pass symbols=.")
-    grown = _Growth(chain)
-    while len(grown.leaves()) < growth.n_states:
-        open_leaves = [node for node in grown.leaves() if not grown.nodes[node].remark]
-        if not open_leaves:
-            break
-        largest = max(open_leaves, key=lambda k: (grown.nodes[k].measure, -k))
-        try:
-            grown.divide(largest, growth, symbols)
-        except ConnectivityError as error:
-            grown.nodes[largest].remark = str(error)
-    return grown.tree(growth.leftover)
+    return grow_with_cut(chain, growth, symbols=symbols)[0]
+
+
+def grow_with_cut(
+    chain: MarkovChain, growth: GrowthRule | int | None = None, *, symbols: Symbols | None = None
+) -> tuple[StateTree, Cut | None]:
+    """Grow a tree as `grow_tree` does, and describe its first division; None where there is none."""
+    rule = growth if isinstance(growth, GrowthRule) else GrowthRule(n_states=growth)
+    if rule.n_states is None and (symbols is None or rule.rule == "paper"):
+        raise InputFormatError(
+            "How many states there are is judged from the symbols of the chain: pass symbols= with rule='best', or a "
+            "number of states."
+        )
+    grown = _Growth(chain, rule, symbols)
+    while grown.divide_next():
+        pass
+    return grown.tree(), grown.first_cut
 
 
 @dataclass(slots=True)
@@ -252,7 +292,10 @@ class TreeNode:
     measure: float
     divided: int = -1
     coherence: float = np.nan
+    persistence: float = np.nan
     undecided: float = np.nan
+    held_out: float = np.nan
+    is_supported: bool = True
     mode: int = 0
     relaxation: float = np.nan
     noise: float = np.nan
@@ -261,49 +304,164 @@ class TreeNode:
     remark: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proposal:
+    """The best division of a leaf, and what is known of it.
+
+    Parameters
+    ----------
+    states
+        Microstates that are divided.
+    cut
+        Their division.
+    evidence
+        Tests of it; None where nothing was tested.
+    """
+
+    states: IntArray
+    cut: Cut
+    evidence: Division | None = None
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        return self.evidence.objections if self.evidence is not None else ()
+
+
 class _Growth:
     """A tree while it grows."""
 
-    def __init__(self, chain: MarkovChain) -> None:
-        self.chain = chain
+    def __init__(self, chain: MarkovChain, rule: GrowthRule, symbols: Symbols | None) -> None:
+        self.chain, self.rule = chain, rule
         self.law = np.zeros(chain.n_states)
         self.law[chain.states] = chain.stationary
         self.node_of = np.where(chain.state_index >= 0, ROOT, -1).astype(np.int32)
         self.nodes = [TreeNode(parent=-1, born=1, measure=1.0)]
+        judged = symbols is not None and rule.rule == "best"
+        self.evidence = Evidence.from_symbols(symbols, chain.lag) if judged and symbols is not None else None
+        self.continuous: dict[int, list[FloatArray]] = {ROOT: []}
+        self.proposals: dict[int, _Proposal | None] = {}
+        self.first_cut: Cut | None = None
 
     def leaves(self) -> list[int]:
         return [k for k, node in enumerate(self.nodes) if node.divided < 0]
 
-    def divide(self, which: int, growth: GrowthRule, symbols: Symbols | None) -> None:
-        """Divide a leaf, or raise the reason why not."""
-        members = np.asarray(self.node_of == which)
-        inner = self.chain if which == ROOT else restrict(self.chain, members)
-        cut = best_cut(inner, growth.min_measure, growth.rule)
-        node = self.nodes[which]
-        if symbols is not None and growth.n_shuffles:
-            node.noise = relaxation_time(_noise(symbols, members, inner, growth), self.chain.lag)
-        node.relaxation = relaxation_time(cut.eigenvalue, self.chain.lag)
-        if node.relaxation <= node.noise:
-            raise ConnectivityError(
-                f"Its slowest mode ({node.relaxation:.2g} s) is within the noise of shuffled symbols "
-                f"({node.noise:.2g} s)."
-            )
-        node.coherence, node.undecided, node.mode = cut.coherence, cut.undecided, cut.mode
-        outside = np.setdiff1d(np.flatnonzero(members), inner.states)
-        node.left_over, node.divided = outside.size, len(self.leaves()) + 1
-        for child in self._children(inner, cut, outside if growth.leftover == "flux" else outside[:0]):
-            self.node_of[child] = len(self.nodes)
-            self.nodes.append(TreeNode(parent=which, born=node.divided, measure=float(self.law[child].sum())))
+    def divide_next(self) -> bool:
+        """Divide the leaf whose turn it is; False where none is left to be divided."""
+        leaves = self.leaves()
+        enough = self.rule.n_states
+        if enough is not None and len(leaves) >= enough:
+            return False
+        ready = [(node, found) for node in leaves if (found := self._proposed(node)) is not None]
+        supported = [one for one in ready if not one[1].objections]
+        if enough is None and len(leaves) > 1:
+            ready = []
+        candidates = supported or ready
+        if not candidates:
+            return False
+        self._divide(*max(candidates, key=lambda one: (self._turn(*one), -one[0])))
+        return True
 
-    def _children(self, inner: MarkovChain, cut: Cut, outside: IntArray) -> tuple[IntArray, IntArray]:
-        """Microstates of the two children, the larger first."""
-        upper, lower = inner.states[cut.upper == 1], inner.states[cut.upper == 0]
+    def _turn(self, node: int, proposal: _Proposal) -> float:
+        return self.nodes[node].measure if self.rule.rule == "paper" else proposal.cut.persistence
+
+    def _proposed(self, node: int) -> _Proposal | None:
+        """Propose a division of a leaf once; None, with a remark, where there is none."""
+        if node not in self.proposals:
+            try:
+                self.proposals[node] = self._from_symbols(node) if self.evidence else self._from_chain(node)
+            except ConnectivityError as error:
+                self.nodes[node].remark = str(error)
+                self.proposals[node] = None
+        return self.proposals[node]
+
+    def _from_chain(self, node: int) -> _Proposal:
+        members = np.asarray(self.node_of == node)
+        inner = self.chain if node == ROOT else restrict(self.chain, members)
+        return _Proposal(states=inner.states, cut=best_cut(inner, self.rule.min_measure, self.rule.rule))
+
+    def _from_symbols(self, node: int) -> _Proposal:
+        """Take the slowest division that nothing speaks against, or else the one with fewest objections."""
+        leaf = self._leaf(node)
+        if node == ROOT and leaf.states.size < FEWEST_MICROSTATES:
+            return self._from_chain(node)  # too few to be judged
+        found: list[Division] = []
+        for division in propose_divisions(leaf, self.rule.min_measure, self.rule.n_resamples, self.rule.seed):
+            found.append(division)
+            if not division.objections:
+                break
+        self.continuous[node] = leaf.continuous
+        if not found:
+            raise ConnectivityError(
+                f"None of its slow modes divides it into two sets that each hold {self.rule.min_measure:.0%} of its "
+                "time. Use fewer microstates, more data, or a smaller min_measure."
+            )
+        best = min(found, key=lambda one: (len(one.objections), -one.cut.persistence))
+        self.nodes[node].remark = "; ".join(best.objections)
+        return _Proposal(states=best.states, cut=best.cut, evidence=best)
+
+    def _leaf(self, node: int) -> Leaf:
+        if self.evidence is None:
+            raise AssertionError("only called with evidence")
+        members = np.asarray(self.node_of == node)
+        return Leaf(evidence=self.evidence, members=members, continuous=list(self.continuous[node]))
+
+    def _divide(self, which: int, proposal: _Proposal) -> None:
+        node, cut, evidence = self.nodes[which], proposal.cut, proposal.evidence
+        members = np.flatnonzero(self.node_of == which)
+        outside = np.setdiff1d(members, proposal.states)
+        node.coherence, node.undecided, node.mode = cut.coherence, cut.undecided, cut.mode
+        node.persistence = cut.persistence
+        node.relaxation = relaxation_time(cut.eigenvalue, self.chain.lag)
+        node.left_over, node.divided = outside.size, len(self.leaves()) + 1
+        stability = self._note(which, evidence)
+        if which == ROOT:
+            self.first_cut = self._describe(proposal)
+        given = outside if self.rule.leftover == "flux" else outside[:0]
+        for child, stable in self._children(proposal, given, stability):
+            self.node_of[child] = len(self.nodes)
+            self.continuous[len(self.nodes)] = list(self.continuous[which])
+            self.nodes.append(
+                TreeNode(
+                    parent=which,
+                    born=node.divided,
+                    measure=float(self.law[child].sum()),
+                    is_supported=node.is_supported and not proposal.objections,
+                    stability=stable,
+                )
+            )
+
+    def _note(self, which: int, evidence: Division | None) -> tuple[float, float]:
+        """Write down what the tests of a division said; give the stability of its lower and of its upper set."""
+        if evidence is None:
+            return np.nan, np.nan
+        node = self.nodes[which]
+        node.held_out, node.noise = evidence.held_out, evidence.floor
+        if self.rule.n_resamples and np.isnan(evidence.stability).any():
+            return measure_stability(self._leaf(which), evidence, self.rule.n_resamples, self.rule.seed)
+        return evidence.stability
+
+    def _describe(self, proposal: _Proposal) -> Cut:
+        """Describe the first division on the states of the chain."""
+        if proposal.evidence is None:
+            return proposal.cut
+        phi = np.full(self.chain.n_states, np.nan)
+        phi[proposal.states] = proposal.cut.phi
+        mine = phi[self.chain.states]
+        # A microstate that the chain connects and the symmetric counts do not cannot be: they hold all transitions.
+        return cut_at(self.chain, mine, proposal.cut.threshold, proposal.cut.eigenvalue, proposal.cut.mode)
+
+    def _children(
+        self, proposal: _Proposal, outside: IntArray, stability: tuple[float, float]
+    ) -> list[tuple[IntArray, float]]:
+        """Microstates of the two children and their stability, the larger first."""
+        upper, lower = (proposal.states[proposal.cut.upper == side] for side in (1, 0))
         to_upper = _exchanges_more(self.chain, outside, upper, lower)
         upper, lower = np.append(upper, outside[to_upper]), np.append(lower, outside[~to_upper])
-        return (upper, lower) if self.law[upper].sum() > self.law[lower].sum() else (lower, upper)
+        pair = [(lower, stability[0]), (upper, stability[1])]
+        return pair[::-1] if self.law[upper].sum() > self.law[lower].sum() else pair
 
-    def tree(self, leftover: Leftover) -> StateTree:
-        return tree_of(self.nodes, self.node_of, leftover, self.chain.lag)
+    def tree(self) -> StateTree:
+        return tree_of(self.nodes, self.node_of, self.rule.leftover, self.chain.lag)
 
 
 def tree_of(nodes: Sequence[TreeNode], node_of: IntArray, leftover: Leftover, lag: float) -> StateTree:
@@ -323,38 +481,3 @@ def _exchanges_more(chain: MarkovChain, outside: IntArray, first: IntArray, seco
     both = (flux + flux.T).tocsr()[chain.state_index[outside]]
     to_first, to_second = (np.asarray(both[:, chain.state_index[child]].sum(axis=1)) for child in (first, second))
     return np.asarray(to_first >= to_second)
-
-
-def _noise(symbols: Symbols, members: BoolArray, inner: MarkovChain, growth: GrowthRule) -> float:
-    """Second eigenvalue that shuffled symbols of a state reach, 97.5 % of them."""
-    lag_frames = symbols.sampling.frames(inner.lag)
-    values = []
-    for k in range(growth.n_shuffles):
-        rng = generator(growth.seed, "division", int(np.flatnonzero(members)[0]), k)
-        counts = _shuffled_counts(symbols, members, lag_frames, rng)
-        try:
-            shuffled = MarkovChain.from_counts(counts, inner.lag)
-            values.append(float(reversible_modes(shuffled, 1)[0][0]))
-        except ConnectivityError:  # too few visits to connect even two states: nothing stands above such noise
-            values.append(1.0)
-    return float(np.quantile(values, NOISE_LEVEL))
-
-
-def _shuffled_counts(
-    symbols: Symbols, members: BoolArray, lag_frames: int, rng: np.random.Generator
-) -> sparse.csr_array:
-    """Count transitions between frames of a state after their symbols were exchanged within every gap-free run."""
-    labels = np.where(symbols.segments.valid, symbols.labels, 0)
-    inside = members[labels] & symbols.segments.valid
-    mixed = np.array(symbols.labels)
-    run = np.repeat(np.arange(len(symbols.segments)), symbols.segments.lengths)
-    rows = np.flatnonzero(symbols.segments.valid)
-    rows, run = rows[inside[rows]], run[inside[rows]]
-    order = np.lexsort((rng.random(rows.size), run))  # random within a run, runs in place
-    mixed[rows] = symbols.labels[rows[order]]
-    first, last = symbols.segments.pairs(lag_frames)
-    both = inside[first] & inside[last]
-    pairs = (mixed[first[both]], mixed[last[both]])
-    counts = sparse.coo_array((np.ones(pairs[0].size), pairs), shape=(symbols.n_states,) * 2).tocsr()
-    counts.sum_duplicates()
-    return counts

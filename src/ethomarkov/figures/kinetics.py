@@ -152,7 +152,7 @@ def _draw_steps(axes: Axes, found: Survival, start: float, colour: str, label: s
 
 
 def draw_dwell_distribution(axes: Axes, dwells: Dwells, names: Sequence[str]) -> None:
-    """Draw the share of stays that have ended by a time, and the mean stay in the legend.
+    """Draw the share of stays that have ended by a time, and the mean dwell time in the legend.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def draw_dwell_distribution(axes: Axes, dwells: Dwells, names: Sequence[str]) ->
     """
     labels, colours = state_labels(names, dwells.n_states), state_colours(dwells.n_states)
     last = dwells.step
-    over = "stays"
+    over = "blocks"
     for state, (label, colour) in enumerate(zip(labels, colours, strict=True)):
         found, mean = survival(dwells, state), mean_stay(dwells, state)
         over = "animals" if mean.over == "animals" else over
@@ -178,20 +178,20 @@ def draw_dwell_distribution(axes: Axes, dwells: Dwells, names: Sequence[str]) ->
         axes.step(time, ended, where="post", color=colour, lw=1.4, label=text)
         last = max(last, float(time[np.searchsorted(ended, 1 - LONGEST_SHOWN).clip(max=time.size - 1)]))
     axes.set(xlabel="time in the state (s)", ylabel="share of stays that have ended", xlim=(0, last), ylim=(0, 1.02))
-    title = f"mean stay (95 % over {over})"
+    title = f"mean dwell time (95 % over {over})"
     axes.legend(title=title, fontsize="small", title_fontsize="small", **BESIDE)
     axes.set_title(f"Stays, seen every {dwells.step:.3g} s")
 
 
 def draw_mean_stays(axes: Axes, dwells: Dwells, names: Sequence[str]) -> None:
-    """Draw the mean stay in each state with its interval over animals, or over stays of a single animal."""
+    """Draw the mean dwell time in each state with its interval over animals, or over blocks of a single one."""
     stays = [mean_stay(dwells, state) for state in range(dwells.n_states)]
     for state, (found, colour) in enumerate(zip(stays, state_colours(dwells.n_states), strict=True)):
         axes.plot([found.low, found.high], [state, state], color=DARK, lw=1.5)
         axes.plot(found.estimate, state, "o", color=colour, ms=7, mec=DARK, mew=0.8)
     name_rows(axes, state_labels(names, dwells.n_states))
-    over = "animals" if any(found.over == "animals" for found in stays) else "stays"
-    axes.set(xlabel="mean stay (s)", xlim=(0, None))
+    over = "animals" if any(found.over == "animals" for found in stays) else "blocks"
+    axes.set(xlabel="mean dwell time (s)", xlim=(0, None))
     axes.set_title(f"Stays, seen every {dwells.step:.3g} s (95 % over {over})")
 
 

@@ -9,7 +9,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ethomarkov._core.interval import bootstrap_interval
+from ethomarkov._core.interval import interval_of_mean
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov._core.words import count_of
@@ -183,7 +183,7 @@ def draw_time_budget(axes: Axes, shares: FloatArray, names: Sequence[str]) -> No
     for state, colour in enumerate(colours):
         axes.plot(100 * shares[:, state], state + across, "o", color=colour, ms=4, mew=0, zorder=3)
         if n_animals > 1:
-            found = bootstrap_interval(shares[:, state], "animals")
+            found = interval_of_mean(shares[:, state], "animals", scale="share")
             axes.plot(100 * found.estimate, state, "|", color=DARK, ms=16, mew=1.5)
             axes.plot([100 * found.low, 100 * found.high], [state, state], color=DARK, lw=1.5)
     name_rows(axes, state_labels(names, n_states))

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ethomarkov._core.interval import Interval, mean_band
+from ethomarkov._core.interval import Interval, Scale, mean_band
 from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
@@ -198,6 +198,7 @@ def draw_mode_density(
         axes,
         (centres, data.density[:, component], data.over),
         (centres, simulated.density[:, component], simulated.over),
+        "positive",
     )
     axes.set(xlabel=f"$a_{{{component + 1}}}$ (rad)", ylabel="density (1/rad)", ylim=(0, None))
     axes.set_title(
@@ -290,12 +291,16 @@ def draw_entry_rate(axes: Axes, data: EntryRate, simulated: EntryRate, name: str
 
 
 def _draw_pair(
-    axes: Axes, data: tuple[FloatArray, FloatArray, str], simulated: tuple[FloatArray, FloatArray, str]
+    axes: Axes,
+    data: tuple[FloatArray, FloatArray, str],
+    simulated: tuple[FloatArray, FloatArray, str],
+    scale: Scale = "signed",
 ) -> None:
     """Draw mean and band of data, and of as many runs as there are animals; given are x, rows, and what they are."""
     x, values, over = data
     n_animals = _count_rows(values)
-    _draw_band(axes, x, mean_band(values), colour=DATA, label=f"data, {_mean_words(n_animals, over)}", lw=DATA_WIDTH)
+    label = f"data, {_mean_words(n_animals, over)}"
+    _draw_band(axes, x, mean_band(values, scale=scale), colour=DATA, label=label, lw=DATA_WIDTH)
     x, values, over = simulated
     band, label = _simulated_band(values, n_animals, over)
     _draw_band(axes, x, band, colour=SIMULATION, label=label, lw=SIMULATION_WIDTH)

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import numpy as np
 from scipy.spatial import KDTree
 
-from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.interval import Interval, interval_of_mean
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, Progress
@@ -415,7 +415,7 @@ def match_time(
     curve = food_curve(coverage, time, normalisation=normalisation, rng=random)
     efficiency = curve.probability[:, -1]
     low, high = (curve.low, curve.high) if spread == "mean" else (curve.run_low, curve.run_high)
-    bars = [bootstrap_interval(column, "animals", rng=random) for column in animals.T]
+    bars = [interval_of_mean(column, "animals", scale="share") for column in animals.T]
     times = animals[random.integers(len(animals), size=(N_RESAMPLES, len(animals)))].mean(axis=1)
     drawn = _resample(coverage.share[:, :, -1:], normalisation, random)[:, :, 0]
     fits = _fit(times, drawn)

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy import fft
 
-from ethomarkov._core.interval import Interval, bootstrap_interval, mean_band
-from ethomarkov._core.random import Rng
+from ethomarkov._core.interval import Interval, Scale, interval_of_mean, mean_band
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
@@ -60,15 +59,15 @@ class Displacement:
         exponent: FloatArray = np.gradient(logarithm, np.log(self.lags), axis=1)
         return exponent
 
-    def mean_band(self, level: float = 0.95, rng: Rng = 0) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Average over the rows at every lag, with the limits of a bootstrap interval over rows.
+    def mean_band(self, level: float = 0.95) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Average over the rows at every lag, with the interval of the mean over rows.
 
         Returns
         -------
         mean, low, high
             One value per lag; the limits are NaN for a single row.
         """
-        return mean_band(self.msd, level, rng=rng)
+        return mean_band(self.msd, level, scale="positive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +256,6 @@ def diffusion(
     window: tuple[float, float] = (60.0, 100.0),
     convention: Convention = "slope/4",
     tolerance: float = 0.1,
-    rng: Rng = 0,
 ) -> Diffusion:
     """Fit a straight line with intercept to the mean squared displacement of every animal or run.
 
@@ -271,14 +269,12 @@ def diffusion(
         "slope/4" is D of MSD = 4 D τ, as the paper defines it; "slope" is what its figures show under that name.
     tolerance
         How far from 1 the exponent may be for a row to be called diffusive.
-    rng
-        Seed or generator of the bootstrap.
 
     Notes
     -----
-    The interval resamples animals or runs, never pairs of frames. Pairs a minute apart share almost all of their
-    path with their neighbours, so that resampling them counts the same stroll hundreds of times and makes the interval
-    far too narrow. A persistent walk has MSD = 4 D (τ − τ_p) at long lags: its slope is right, but its exponent,
+    The interval is over animals or runs, never over pairs of frames. Pairs a minute apart share almost all of their
+    path with their neighbours, so that an interval over them counts the same stroll hundreds of times and is far too
+    narrow. A persistent walk has MSD = 4 D (τ − τ_p) at long lags: its slope is right, but its exponent,
     τ / (τ − τ_p), comes down to 1 only slowly.
     """
     inside = (displacement.lags >= window[0]) & (displacement.lags <= window[1])
@@ -293,13 +289,15 @@ def diffusion(
     slope, intercept = _fit_lines(lags, values)
     exponent, _ = _fit_lines(np.log(lags), np.log(values, out=np.full(values.shape, np.nan), where=values > 0))
     coefficient = slope / 4 if convention == "slope/4" else slope
+    # The slope of a short path may come out negative.
+    scale: Scale = "positive" if np.nanmin(coefficient, initial=0.0) >= 0 else "signed"
     return Diffusion(
         coefficient=coefficient,
         slope=slope,
         intercept=intercept,
         exponent=exponent,
         diffusive=np.abs(exponent - 1) <= tolerance,
-        interval=bootstrap_interval(coefficient, displacement.over, rng=rng),
+        interval=interval_of_mean(coefficient, displacement.over, scale=scale),
         window=np.array(window, dtype=float),
         convention=convention,
         tolerance=tolerance,

@@ -191,6 +191,7 @@ def fit_drag_ratio(
         status=tuple(status for _, _, status in optima),
         grid=search.grid,
         curves=curves,
+        # The jackknife fails for medians, which are no smooth function of the windows.
         median=bootstrap_interval(drag_ratio, "windows", statistic=np.median, rng=rng),
         median_by_individual=tuple(
             bootstrap_interval(drag_ratio[individual == i], "windows", statistic=np.median, rng=rng)

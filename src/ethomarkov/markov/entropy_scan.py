@@ -121,7 +121,7 @@ def _scan(
         except SamplingError:
             break  # longer than every gap-free stretch: these cells stay empty
         rows = np.flatnonzero(sequences.segments.valid)
-        points = compress(sequences)
+        points = compress(sequences, max(grid.n_states))
         for n, n_states in enumerate(grid.n_states):
             if n_states > min(seeds.size, rows.size // FEWEST_VISITS):
                 break
@@ -142,7 +142,7 @@ def _seed_frames(postures: Series, grid: ScanGrid, rng: np.random.Generator) -> 
     medium = DelayEmbedding(max(n_delays, grid.n_delays[0])).transform(postures)
     frames = np.flatnonzero(medium.segments.valid)
     most = min(max(grid.n_states), frames.size // FEWEST_VISITS)
-    return frames[seed_rows(compress(medium), most, rng)]
+    return frames[seed_rows(compress(medium, most), most, rng)]
 
 
 def _partition(

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from ethomarkov.io.spreadsheet import plain
 from ethomarkov.report.paper_parts import belongs_to
+from ethomarkov.workflow.known_truth import KnownTruth, load_truth
 from ethomarkov.workflow.study import Study
 
 PICTURES = (
@@ -40,14 +41,17 @@ class Extras:
         Title, caption and image of each.
     validation
         Rows of the validation table; empty where there is none.
+    truth
+        What is known of synthetic animals, beside what was found; None for others.
     """
 
     pictures: tuple[tuple[str, str, Markup], ...] = ()
     validation: tuple[dict[str, str], ...] = ()
+    truth: KnownTruth | None = None
 
 
 def gather_extras(study: Study, directory: Path) -> Extras:
-    """Collect what belongs to the model of the study; pictures of other models are left out."""
+    """Collect what belongs to the model of the study; pictures of other models and other truths are left out."""
     pictures = tuple(
         (title, caption, embed_png((directory / picture).read_bytes()))
         for title, results, picture, caption in PICTURES
@@ -58,7 +62,7 @@ def gather_extras(study: Study, directory: Path) -> Extras:
     if table.is_file() and belongs_to(study, directory / "validation" / "validation.nc"):
         with table.open(encoding="utf-8", newline="") as handle:
             rows = tuple({name: plain(cell) for name, cell in row.items()} for row in csv.DictReader(handle))
-    return Extras(pictures=pictures, validation=rows)
+    return Extras(pictures=pictures, validation=rows, truth=load_truth(study, directory))
 
 
 def embed_png(image: bytes) -> Markup:

@@ -82,7 +82,7 @@ def render_report(study: Study, figures: Figures | None = None, extras: Extras |
             scripts=scripts,
             policy=content_policy(scripts.values()),
             summary=figures or summarize(study),
-            settings=study.settings.model_dump(),
+            settings={name: _setting(value) for name, value in study.settings.model_dump().items()},
             images={name: _embed(draw(study)) for name, draw in _drawings(study).items()},
             ledger=study.ledger.totals(),
             losses=[entry for entry in study.ledger.entries if entry.lost],
@@ -245,3 +245,7 @@ def _format_interval(found: dict[str, float], unit: str = "") -> str:
     if not np.isfinite(interval.low):
         return f"{interval.estimate:.3g} {unit}"
     return f"{interval} {unit} over {interval.n} {interval.over}"
+
+
+def _setting(value: object) -> object:
+    return "by the recording" if value is None else value

@@ -37,7 +37,7 @@ FREE_SETTINGS = {
     "n_behaviours",
     "n_resamples",
     "min_measure",
-    "n_shuffles",
+    "cut",
     "n_walks",
     "simulated_minutes",
     "scan",
@@ -198,7 +198,7 @@ def _coarse_times(study: Study, shelf: _Shelf) -> CoarseTimes:
     if found is not None and found.names == state_names(study, MACRO):
         times: CoarseTimes = found.times
         return times
-    return steady_rates(study, MACRO, n_resamples=N_RESAMPLES)[0]
+    return steady_rates(study, MACRO)[0]
 
 
 def _simulations(study: Study, shelf: _Shelf) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def _kymographs(study: Study, runs: Runs) -> Figure:
 def _spectra(study: Study, runs: Runs) -> Figure:
     """Draw spectra of data and of both ways of unfolding, where joints between sequences would show."""
     own = study.symbols.segments.individuals.index(runs.name)
-    animal = animal_model(study, own)
+    animal, passage = animal_model(study, own), study.simulation_choice.chosen_passage
     minutes = [
         next(animal.behave(SPECTRUM_SECONDS, 4, method=method, rng=study.settings.seed))
         for method in ("matched", "paper")
@@ -89,8 +89,8 @@ def _spectra(study: Study, runs: Runs) -> Figure:
     with figure_style():
         figure = new_figure(9.5, 3.4)
         left, right = figure.subplots(1, 2)
-        draw_posture_spectra(left, postures, 0, lag=study.chain.lag)
-        draw_posture_spectra(right, postures, "speed", lag=study.chain.lag)
+        draw_posture_spectra(left, postures, 0, lag=passage)
+        draw_posture_spectra(right, postures, "speed", lag=passage)
         left.get_legend().remove()
     return figure
 

@@ -26,7 +26,7 @@ from ethomarkov.validation.distribution import ModeDensity
 from ethomarkov.workflow.checks import AnimalCheck, Check
 from ethomarkov.workflow.forage import Foraging
 from ethomarkov.workflow.paths import body_basis
-from ethomarkov.workflow.runs import state_model
+from ethomarkov.workflow.runs import state_model, whole_steps
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO, Study
 from ethomarkov.workflow.validate import CORRELATION, CORRELATION_SECONDS, Validation
@@ -156,9 +156,8 @@ def _cross_validation(study: Study, found: Validation) -> Figure:
 
 def draw_forage_figure(study: Study, found: Foraging, *, seed: int = 0) -> Figure:
     """Fig. 5: example paths of every state, what they find, and the time that animals spend in them."""
-    n_steps = round(EXAMPLE_SECONDS / study.chain.lag)
     rule = CrawlRule(
-        duration=n_steps * study.chain.lag,
+        duration=whole_steps(study, EXAMPLE_SECONDS),
         n_runs=1,
         drag_ratio=study.settings.drag_ratio,
         scheme=study.settings.scheme,

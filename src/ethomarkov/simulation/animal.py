@@ -1,7 +1,7 @@
 """A Markov animal: a chain to walk on, and recorded postures to unfold."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from ethomarkov._core.types import BoolArray
 from ethomarkov.coarse.tree import restrict
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.markov.chain import MarkovChain
+from ethomarkov.simulation.bridges import Bridges
 from ethomarkov.simulation.postures import Repertoire, UnfoldMethod, unfold_blocks
 from ethomarkov.simulation.symbols import simulate_symbols
 from ethomarkov.states.symbols import Symbols
@@ -33,16 +34,27 @@ class MarkovAnimal:
         Recorded sequences to unfold.
     start
         Microstate where walks begin; None draws it from the stationary law.
+    bridges
+        What was recorded between the steps of the chain; None where passages are as long as a step.
     """
 
     name: str
     chain: MarkovChain
     repertoire: Repertoire
     start: int | None = None
+    bridges: Bridges | None = None
 
     @classmethod
-    def from_symbols(
-        cls, name: str, symbols: Symbols, postures: Series, n_delays: int, lag: float, *, start: Start = "first"
+    def from_symbols(  # noqa: PLR0913 — what is learned from, and how
+        cls,
+        name: str,
+        symbols: Symbols,
+        postures: Series,
+        n_delays: int,
+        lag: float,
+        *,
+        passage: float | None = None,
+        start: Start = "first",
     ) -> "MarkovAnimal":
         """Learn an animal from its own symbols and postures.
 
@@ -55,13 +67,18 @@ class MarkovAnimal:
         postures, n_delays
             The recorded series and the frames per sequence.
         lag
-            Seconds of a step.
+            Seconds of a step of the chain.
+        passage
+            Seconds for which a recording is followed at a time, of which a whole number makes a lag; a lag by default.
         start
             "first" begins every walk in the first recorded state, as published; "stationary" anywhere.
         """
-        chain = MarkovChain.from_symbols(symbols, lag)
-        repertoire = Repertoire.from_symbols(postures, symbols, n_delays, lag)
-        return cls(name=name, chain=chain, repertoire=repertoire, start=_start(chain, symbols, start))
+        chain, followed = MarkovChain.from_symbols(symbols, lag), lag if passage is None else passage
+        repertoire, bridges = Repertoire.from_symbols(postures, symbols, n_delays, followed), None
+        if followed != lag:
+            bridges = Bridges.from_symbols(postures, symbols, n_delays, lag=lag, passage=followed)
+        first = _start(chain, symbols, start)
+        return cls(name=name, chain=chain, repertoire=repertoire, start=first, bridges=bridges)
 
     def confined(self, name: str, members: BoolArray, symbols: Symbols, *, start: Start = "first") -> "MarkovAnimal":
         """Give the animal that never leaves some of its microstates.
@@ -78,7 +95,7 @@ class MarkovAnimal:
             See `from_symbols`.
         """
         chain = restrict(self.chain, members)
-        return MarkovAnimal(name=name, chain=chain, repertoire=self.repertoire, start=_start(chain, symbols, start))
+        return replace(self, name=name, chain=chain, start=_start(chain, symbols, start))
 
     def walk(self, duration: float, n_walks: int, *, rng: Rng = 0, threads: int = 1) -> Symbols:
         """Walk on the chain; see `simulate_symbols`."""
@@ -111,10 +128,22 @@ class MarkovAnimal:
         """
         # One seed for both, whose streams are set apart: a run is the same whatever the number of runs.
         seed = int(as_generator(rng).integers(2**63))
-        walks = self.walk(duration, n_walks, rng=seed, threads=threads)
+        walks = self.passages(self.walk(duration, n_walks, rng=seed, threads=threads), rng=seed)
         return unfold_blocks(
             walks, self.repertoire, walks_per_block=walks_per_block, rng=seed, method=method, threads=threads
         )
+
+    def passages(self, walks: Symbols, *, rng: Rng = 0) -> Symbols:
+        """Give the microstates at the ends of the passages that unfold walks, one or several per step.
+
+        Parameters
+        ----------
+        walks
+            One microstate per lag of the chain.
+        rng
+            Seed or generator.
+        """
+        return walks if self.bridges is None else self.bridges.cross(walks, rng=rng)
 
 
 def _start(chain: MarkovChain, symbols: Symbols, start: Start) -> int | None:

@@ -30,14 +30,14 @@ UNFOLDING = np.uint64(0xD1B54A32D192ED03)  # sets these random streams apart fro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repertoire:
-    """Recorded posture sequences, listed by microstate and by step from one microstate to another.
+    """Recorded posture sequences, listed by microstate and by passage from one microstate to another.
 
     Parameters
     ----------
     postures
         The recorded series.
-    n_delays, lag_frames
-        Frames of a sequence, and of a step.
+    n_delays, passage_frames
+        Frames of a sequence, and of a passage from one microstate to the next.
     n_states
         Microstates of the partition.
     rows
@@ -53,7 +53,7 @@ class Repertoire:
 
     postures: Series
     n_delays: int
-    lag_frames: int
+    passage_frames: int
     n_states: int
     rows: IntArray = array_field("sequence")
     steps: IntArray = array_field("step")
@@ -65,7 +65,7 @@ class Repertoire:
         freeze_arrays(self)
 
     @classmethod
-    def from_symbols(cls, postures: Series, symbols: Symbols, n_delays: int, lag: float) -> "Repertoire":
+    def from_symbols(cls, postures: Series, symbols: Symbols, n_delays: int, passage: float) -> "Repertoire":
         """List the recorded sequences.
 
         Parameters
@@ -76,10 +76,10 @@ class Repertoire:
             Microstates of its sequences, at their middle frames.
         n_delays
             Frames per sequence.
-        lag
-            Seconds of a step.
+        passage
+            Seconds for which the recording is followed at a time: a step of the walks that are unfolded.
         """
-        lag_frames = postures.sampling.frames(lag, "lag")
+        passage_frames = postures.sampling.frames(passage, "passage")
         before = (n_delays - 1) // 2
         middle = postures.segments.trim(before, n_delays - 1 - before).valid
         labelled = symbols.segments.valid
@@ -91,14 +91,14 @@ class Repertoire:
         members = np.flatnonzero(labelled)
         members = members[np.argsort(symbols.labels[members], kind="stable")]
         visits = symbols.visits()
-        first, second = symbols.segments.pairs(lag_frames)
+        first, second = symbols.segments.pairs(passage_frames)
         step = symbols.labels[first].astype(np.int64) * symbols.n_states + symbols.labels[second]
         order = np.argsort(step, kind="stable")
         steps, step_first, step_count = np.unique(step[order], return_index=True, return_counts=True)
         return cls(
             postures=postures,
             n_delays=n_delays,
-            lag_frames=lag_frames,
+            passage_frames=passage_frames,
             n_states=symbols.n_states,
             rows=np.concatenate([first[order], members]),
             steps=steps,
@@ -161,7 +161,8 @@ def unfold_postures(
     comb at the rate of the steps in the spectrum of speeds; "matched" avoids it. Of a few recorded passages, drawn
     evenly, it takes the one that begins most like the last one ended, over all frames of a sequence.
     """
-    repertoire = Repertoire.from_symbols(postures, symbols, n_delays, _step_seconds(walks, postures))
+    passage = postures.sampling.seconds(_step_frames(walks, postures))
+    repertoire = Repertoire.from_symbols(postures, symbols, n_delays, passage)
     n_walks = walks.segments.n_individuals
     return next(unfold_blocks(walks, repertoire, walks_per_block=n_walks, rng=rng, method=method))
 
@@ -180,9 +181,9 @@ def unfold_blocks(
     Parameters
     ----------
     walks
-        Simulated microstates, one per lag.
+        Simulated microstates, one per passage.
     repertoire
-        Recorded sequences.
+        Recorded sequences, with passages as long as a step of the walks.
     walks_per_block
         Walks in each series that is given; the postures do not depend on it.
     rng, method
@@ -196,11 +197,32 @@ def unfold_blocks(
     return (_unfold_block(walks, repertoire, keys, block, method, threads) for block in blocks)
 
 
+def trace_rows(
+    walks: Symbols, repertoire: Repertoire, *, rng: Rng = 0, method: UnfoldMethod = "matched"
+) -> tuple[IntArray, ...]:
+    """Tell where `unfold_blocks` takes its passages from.
+
+    Parameters
+    ----------
+    walks, repertoire, rng, method
+        As given to `unfold_blocks`; a generator in the state in which it was given.
+
+    Returns
+    -------
+    For every walk one recorded row per passage. With `n_delays` frames per sequence it is the source of frame
+    ``(n_delays - 1) // 2`` of the passage, and the recording is followed from there.
+    """
+    _check_walks(walks, repertoire)
+    keys, edges = stream_keys(rng, walks.segments.n_individuals) ^ UNFOLDING, walks.segments.offsets
+    choose = _matched_rows if method == "matched" else _drawn_rows
+    return tuple(choose(walks.labels[edges[i] : edges[i + 1]], repertoire, key) for i, key in enumerate(keys))
+
+
 def _unfold_block(
     walks: Symbols, repertoire: Repertoire, keys: NDArray[np.uint64], block: slice, method: UnfoldMethod, threads: int
 ) -> Series:
     edges = walks.segments.offsets[block.start : block.stop + 1]
-    frames = (edges - edges[0]) * repertoire.lag_frames
+    frames = (edges - edges[0]) * repertoire.passage_frames
     out = np.empty((frames[-1], repertoire.postures.n_components), dtype=np.float32)
     unfold_walk = _match_walk if method == "matched" else _replay_walk
 
@@ -219,32 +241,62 @@ def _unfold_block(
 
 def _match_walk(labels: IntArray, repertoire: Repertoire, key: np.uint64, _: UnfoldMethod, out: FloatArray) -> None:
     """Follow recorded passages that continue each other."""
-    from ethomarkov.simulation.unfold_kernels import fade_rows, match_rows
+    from ethomarkov.simulation.unfold_kernels import fade_rows
 
-    block, values = repertoire.lag_frames, repertoire.postures.values
-    # Around the middle of a sequence both passages are recorded, in the same microstate, and of one length.
-    half = (min(repertoire.n_delays, block) - 1) // 2
-    first, count = repertoire.continuations_of(labels).T
-    chosen = np.empty(labels.size, dtype=np.int64)
-    match_rows(values, repertoire.runs, (repertoire.rows, first, count), key, (block, half, N_CANDIDATES), chosen)
+    block, values = repertoire.passage_frames, repertoire.postures.values
+    chosen, half = _matched_rows(labels, repertoire, key), _fade_frames(repertoire)
     ramp = np.arange(1, 2 * half + 2) / (2 * half + 2)
     weights = 0.5 - 0.5 * np.cos(np.pi * ramp)
     fade_rows(values, repertoire.runs, chosen, (block, (repertoire.n_delays - 1) // 2), weights, out)
+
+
+def _fade_frames(repertoire: Repertoire) -> int:
+    """Frames on either side of a joint in which two passages are mixed."""
+    # Around the middle of a sequence both passages are recorded, in the same microstate, and of one length.
+    return (min(repertoire.n_delays, repertoire.passage_frames) - 1) // 2
+
+
+def _matched_rows(labels: IntArray, repertoire: Repertoire, key: np.uint64) -> IntArray:
+    """Choose the recorded row at which every passage begins."""
+    from ethomarkov.simulation.unfold_kernels import match_rows
+
+    first, count = repertoire.continuations_of(labels).T
+    chosen = np.empty(labels.size, dtype=np.int64)
+    shape = (repertoire.passage_frames, _fade_frames(repertoire), N_CANDIDATES)
+    values, pool = repertoire.postures.values, (repertoire.rows, first, count)
+    match_rows(values, repertoire.runs, pool, key, shape, chosen)
+    return chosen
+
+
+def drawn_continuations(labels: IntArray, repertoire: Repertoire, key: np.uint64) -> IntArray:
+    """Draw a recorded row for every step of a walk, of those from which the step was recorded."""
+    return _draw(repertoire, repertoire.continuations_of(labels), key)
+
+
+def _drawn_rows(labels: IntArray, repertoire: Repertoire, key: np.uint64) -> IntArray:
+    """Draw the middle row of the sequence of every step."""
+    ranges = repertoire.sequences_of(labels)
+    middle = _draw(repertoire, ranges, key)
+    middle[0] = repertoire.rows[ranges[0, 0]]  # as published: the first sequence of the first microstate
+    return middle
+
+
+def _draw(repertoire: Repertoire, ranges: IntArray, key: np.uint64) -> IntArray:
+    from ethomarkov.simulation.unfold_kernels import draw_rows
+
+    first, count = ranges.T
+    rows = np.empty(first.size, dtype=np.int64)
+    draw_rows(repertoire.rows, first, count, key, rows)
+    return rows
 
 
 def _replay_walk(
     labels: IntArray, repertoire: Repertoire, key: np.uint64, method: UnfoldMethod, out: FloatArray
 ) -> None:
     """Put sequences drawn at random one after the other."""
-    from ethomarkov.simulation.unfold_kernels import draw_rows
-
-    block = repertoire.lag_frames
+    block = repertoire.passage_frames
     length = min(repertoire.n_delays, block)
-    first, count = repertoire.sequences_of(labels).T
-    middle = np.empty(labels.size, dtype=np.int64)
-    draw_rows(repertoire.rows, first, count, key, middle)
-    middle[0] = repertoire.rows[first[0]]  # as published: the first sequence of the first microstate
-    begin = middle - (repertoire.n_delays - 1) // 2
+    begin = _drawn_rows(labels, repertoire, key) - (repertoire.n_delays - 1) // 2
     blocks = out.reshape(labels.size, block, -1)
     blocks[:, :length] = repertoire.postures.values[begin[:, None] + np.arange(length)]
     blocks[:, length:] = np.nan
@@ -297,23 +349,23 @@ def _run_limits(postures: Series) -> IntArray:
     return limits
 
 
-def _step_seconds(walks: Symbols, postures: Series) -> float:
-    """Check that a step of the walk is a whole number of frames, and give its duration."""
+def _step_frames(walks: Symbols, postures: Series) -> int:
+    """Check that a step of the walk is a whole number of frames, and give it."""
     frames = postures.sampling.rate / walks.sampling.rate
     if round(frames) < 1 or abs(frames - round(frames)) > 1e-6 * frames:
         raise SamplingError(
             f"A step of the walk lasts {walks.sampling.interval:g} s, which is not a whole number of frames at "
             f"{postures.sampling.rate:g} Hz. Use the lag of a chain estimated at this rate."
         )
-    return postures.sampling.seconds(round(frames))
+    return round(frames)
 
 
 def _check_walks(walks: Symbols, repertoire: Repertoire) -> None:
     """Refuse walks through microstates without a recorded sequence, or with other steps."""
-    if _step_seconds(walks, repertoire.postures) != repertoire.postures.sampling.seconds(repertoire.lag_frames):
+    if _step_frames(walks, repertoire.postures) != repertoire.passage_frames:
         raise SamplingError(
-            f"A step of the walk lasts {walks.sampling.interval:g} s, a step of the repertoire "
-            f"{repertoire.postures.sampling.seconds(repertoire.lag_frames):g} s. Make it with the lag of the chain."
+            f"A step of the walk lasts {walks.sampling.interval:g} s, a passage of the repertoire "
+            f"{repertoire.postures.sampling.seconds(repertoire.passage_frames):g} s. Make it with the lag of the chain."
         )
     visits = np.append(repertoire.state_range[:, 1], 0)
     unseen = np.unique(walks.labels[visits[np.clip(walks.labels, -1, repertoire.n_states)] == 0])

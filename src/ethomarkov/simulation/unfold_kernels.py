@@ -86,6 +86,48 @@ def fade_rows(values, runs, chosen, shape, weights, out):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
+def mark_copies(recorded, chosen, shape, rows, tolerance, copied):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    """Mark the simulated rows that copy a recorded passage, from the middle of every chosen one on in both directions.
+
+    Parameters
+    ----------
+    recorded
+        Recorded postures, and the first and last row of the gap-free run of every row.
+    chosen
+        One recorded row per passage.
+    shape
+        Frames per passage, frame of the first chosen row, frame of a passage at which the comparison begins, and the
+        fewest frames that count.
+    rows, tolerance
+        Simulated postures, and the largest difference of each component from what they copy.
+    copied
+        Flags to be set.
+    """
+    block, lead, middle, fewest = shape
+    runs = recorded[1]
+    for step in range(chosen.size):
+        frame, row = lead + step * block + middle, chosen[step] + middle
+        if frame >= rows.shape[0] or row > runs[chosen[step], 1]:
+            continue
+        before = _copied_length(recorded[0], row, rows, frame, tolerance, -1, row - runs[row, 0])
+        after = _copied_length(recorded[0], row, rows, frame, tolerance, 1, runs[row, 1] - row)
+        if before + after - 1 >= fewest:
+            copied[frame - before + 1 : frame + after] = True
+
+
+@njit(cache=True, nogil=True)
+def _copied_length(values, row, rows, frame, tolerance, step, reach):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, PLR0913, PLR0917
+    """Count the frames from here on, forwards or backwards, that are near to the recorded ones."""
+    n = 0
+    while n <= reach and 0 <= frame + n * step < rows.shape[0]:
+        for k in range(values.shape[1]):
+            if abs(rows[frame + n * step, k] - values[row + n * step, k]) > tolerance[k]:
+                return n
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
 def fill_missing(rows, at):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
     """Fill all rows but those `at` given places by the cubic spline through these, the ends not a knot.
 

@@ -13,7 +13,10 @@ from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.states.symbols import Symbols
 
-KEPT_VARIANCE = 0.999
+NEGLIGIBLE = 0.01
+"""Of the squared size of a microstate; directions of less variance are left out."""
+ROUNDING = 1e-10
+"""Of the largest variance; less is the rounding of single precision."""
 COVARIANCE_ROWS = 100_000  # enough for principal directions
 # k-means++ on part of the points: generous where it is cheap, frugal where there are many states.
 SEEDING_POINTS_PER_STATE, SEEDING_POINTS_AT_LEAST, SEEDING_ENOUGH = 20, 5, 10_000
@@ -91,8 +94,8 @@ class Microstates:
 class Partition(BaseEstimator):  # type: ignore[misc]
     """Divide a series into microstates by k-means.
 
-    The work is done in the principal directions that hold 99.9 % of the variance, where sequences of smooth postures
-    have about a quarter of their components. Seeds come from k-means++ on a part of the points; Lloyd iterations run on
+    The work is done in those principal directions of the sequences that so many microstates can resolve; smooth
+    postures have fewer of them than components. Seeds come from k-means++ on a part of the points; Lloyd iterations run on
     a part, then on all points to convergence. The result depends on the seed alone, not on the number of threads.
 
     Parameters
@@ -176,7 +179,7 @@ class Partition(BaseEstimator):  # type: ignore[misc]
         from ethomarkov.states.kmeans import lloyd
 
         rng = generator(self.seed, "partition")
-        compact = compress(series)
+        compact = compress(series, self.n_states)
         centers = compact[seed_rows(compact, self.n_states, rng)]
         n_rough = ROUGH_POINTS_PER_STATE * self.n_states
         if len(compact) > 2 * n_rough:
@@ -194,20 +197,50 @@ class Partition(BaseEstimator):  # type: ignore[misc]
         return np.asarray(found.fit(points).predict(points))
 
 
-def compress(series: Series) -> FloatArray:
-    """Rotate the rows of a series to their principal directions and keep those that hold 99.9 % of the variance."""
+def compress(series: Series, n_states: int) -> FloatArray:
+    """Rotate the rows of a series to their principal directions, and keep those that so many microstates can resolve.
+
+    Parameters
+    ----------
+    series
+        Of which all rows are taken.
+    n_states
+        Microstates that are to be found in them.
+    """
     n_rows = int(series.segments.count_rows().sum())
     mean = sum(points.sum(axis=0, dtype=np.float64) for _, points in series.blocks()) / n_rows
-    variance, directions = np.linalg.eigh(_covariance(series, mean, max(1, n_rows // COVARIANCE_ROWS)))
-    held = np.cumsum(variance[::-1]) / max(variance.sum(), np.finfo(float).tiny)
-    n_kept = int(np.searchsorted(held, KEPT_VARIANCE)) + 1
-    kept = directions[:, ::-1][:, :n_kept].astype(np.float32)
+    kept = _resolved(_covariance(series, mean, max(1, n_rows // COVARIANCE_ROWS)), n_states)
     compact = np.empty((n_rows, kept.shape[1]), dtype=np.float32)
     done = 0
     for rows, points in series.blocks():
         compact[done : done + rows.size] = (points - mean.astype(np.float32)) @ kept
         done += rows.size
     return compact
+
+
+def principal_directions(points: FloatArray, n_states: int) -> tuple[FloatArray, FloatArray]:
+    """Give the mean of some points, and those principal directions that so many microstates can resolve."""
+    mean = points.mean(axis=0, dtype=np.float64)
+    off = points - mean
+    return mean.astype(np.float32), _resolved(off.T @ off / max(len(points) - 1, 1), n_states)
+
+
+def _resolved(covariance: FloatArray, n_states: int) -> FloatArray:
+    """Keep the principal directions whose spread is not far below the size of a microstate.
+
+    A share of the variance is no measure of it: velocity may hold a thousandth of the variance of finely sampled
+    postures, and still be what many microstates divide by. N cells that divide a Gaussian best have the same squared
+    size D in all directions that they divide at all, Σ ½ ln(σ²/D) = ln N over σ² > D (reverse water-filling).
+    Directions of less than a hundredth of D change no cell to speak of.
+    """
+    variance, directions = np.linalg.eigh(covariance)
+    variance = np.maximum(variance[::-1], variance[-1] * ROUNDING)
+    logs = np.log(np.maximum(variance, np.finfo(float).tiny))
+    # The first n directions are divided when the level that they imply lies below the n-th and above the next.
+    levels = (np.cumsum(logs) - 2 * np.log(n_states)) / np.arange(1, logs.size + 1)
+    level = levels[int(np.argmin(levels < np.append(logs[1:], -np.inf)))]
+    n_kept = max(1, int((logs > level + np.log(NEGLIGIBLE)).sum()))
+    return np.asarray(directions[:, ::-1][:, :n_kept].astype(np.float32))
 
 
 def _covariance(series: Series, mean: FloatArray, step: int) -> FloatArray:

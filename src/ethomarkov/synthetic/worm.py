@@ -107,6 +107,23 @@ class WormModel:
         slower = tuple(0.8 * velocity for velocity in cls().velocity)
         return cls(mean_run=30.0, occupancy=(0.235, 0.21, 0.25, 0.175, 0.011, 0.069, 0.05), velocity=slower)
 
+    @classmethod
+    def separable(cls) -> "WormModel":
+        """Give a strain whose seven states can be told apart: wider differences, smaller fluctuations, longer stays."""
+        return cls(
+            occupancy=(0.20, 0.17, 0.18, 0.15, 0.08, 0.12, 0.10),
+            mean_run=24.0,
+            velocity=(0.80, 0.45, 0.30, 0.30, 0.30, -0.60, 0.35),
+            amplitude=(5.0, 7.5, 6.0, 9.0, 7.0, 8.0, 7.0),
+            wavelength=(0.95, 0.55, 0.68, 0.75, 0.70, 0.72, 0.70),
+            bend=(0.0, 0.5, -6.0, 6.0, -16.0, 0.0, 16.0),
+            velocity_noise=(0.05,) * 7,
+            amplitude_noise=(0.5,) * 7,
+            bend_noise=(1.2,) * 7,
+            wavelength_noise=0.02,
+            shape_noise=((0.8,) * 7, (0.4,) * 7),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WormTruth:

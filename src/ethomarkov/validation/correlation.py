@@ -45,7 +45,7 @@ class Autocorrelation:
     def mean_band(
         self, level: float = 0.95, *, size: int | None = None, rng: Rng = 0
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Average over animals or runs, with a bootstrap interval; see `mean_band`."""
+        """Average over animals or runs, with an interval; see `mean_band`."""
         return mean_band(self.values, level, size=size, rng=rng)
 
 

@@ -54,8 +54,8 @@ class ModeDensity:
     def mean_band(
         self, level: float = 0.95, *, size: int | None = None, rng: Rng = 0
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Average the density over animals or runs, with a bootstrap interval; see `mean_band`."""
-        return mean_band(self.density, level, size=size, rng=rng)
+        """Average the density over animals or runs, with an interval; see `mean_band`."""
+        return mean_band(self.density, level, scale="positive", size=size, rng=rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.interval import Interval, bootstrap_interval, mean_band
+from ethomarkov._core.interval import Interval, interval_of_mean, mean_band
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
@@ -68,8 +68,8 @@ class EntryRate:
     def mean_band(
         self, level: float = 0.95, *, size: int | None = None, rng: Rng = 0
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Average the rate over animals or runs in every window, with a bootstrap interval; see `mean_band`."""
-        return mean_band(self.rate, level, size=size, rng=rng)
+        """Average the rate over animals or runs in every window, with an interval; see `mean_band`."""
+        return mean_band(self.rate, level, scale="positive", size=size, rng=rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,7 @@ def drift(rates: EntryRate, *, n_shuffles: int = 2000, rng: Rng = 0) -> Drift:
     -----
     If behaviour is stationary and forgets within a window, windows of one animal may be exchanged, and the mean slope
     of shuffled recordings is what chance gives. Differences between animals do not matter, since windows stay with
-    their animal. The interval resamples animals and is NaN for a single one; the test needs no second animal.
+    their animal. The interval is over animals and is NaN for a single one; the test needs no second animal.
     """
     random = as_generator(rng)
     apart = _separate_windows(rates)
@@ -194,7 +194,7 @@ def drift(rates: EntryRate, *, n_shuffles: int = 2000, rng: Rng = 0) -> Drift:
     slope, level = _fit_lines(minutes, table)
     fitted = np.isfinite(slope)
     if not fitted.any():
-        nothing = bootstrap_interval(slope, rates.over)
+        nothing = interval_of_mean(slope, rates.over, scale="signed")
         return Drift(
             slope=slope, interval=nothing, first=np.nan, last=np.nan, p_value=np.nan, n_shuffles=0, n_windows=apart.size
         )
@@ -204,7 +204,7 @@ def drift(rates: EntryRate, *, n_shuffles: int = 2000, rng: Rng = 0) -> Drift:
     steep = np.abs(chance) >= np.abs(slope[fitted].mean()) - 1e-9 * np.abs(slope[fitted]).max()
     return Drift(
         slope=60.0 * slope,
-        interval=bootstrap_interval(60.0 * slope, rates.over, rng=random),
+        interval=interval_of_mean(60.0 * slope, rates.over, scale="signed"),
         first=first,
         last=last,
         p_value=float((1 + steep.sum()) / (1 + n_shuffles)),

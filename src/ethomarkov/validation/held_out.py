@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.interval import Interval, interval_of_mean
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
@@ -204,8 +204,8 @@ class HeldOut:
         return self.chain - worse
 
     def mean_gain(self, null: Null = "memoryless") -> Interval:
-        """Mean gain over animals or blocks, with its interval by resampling them."""
-        return bootstrap_interval(self.gain(null), self.over)
+        """Mean gain over animals or blocks, with its interval."""
+        return interval_of_mean(self.gain(null), self.over, scale="signed")
 
     def explain(self) -> str:
         """Say in a sentence what the present tells about the future of an animal that was never seen."""

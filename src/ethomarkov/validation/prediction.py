@@ -81,8 +81,8 @@ class PredictionError:
     def mean_band(
         self, level: float = 0.95, *, size: int | None = None, rng: Rng = 0
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Average the error over the rows, with a bootstrap interval; see `mean_band`."""
-        return mean_band(self.error, level, size=size, rng=rng)
+        """Average the error over the rows, with an interval; see `mean_band`."""
+        return mean_band(self.error, level, scale="positive", size=size, rng=rng)
 
     def mixing_time(self, share: float = 0.95, *, level: float = 0.95, rng: Rng = 0) -> Interval:
         """Find the first time at which the mean error exceeds a share of the mean error of random pairs.
@@ -108,6 +108,7 @@ class PredictionError:
         n_units = len(table)
         low = high = np.nan
         if n_units > 1:
+            # A first crossing is no smooth function of the animals and may be infinite: it has no jackknife.
             draws = resample_weights(n_units, rng=rng)
             found = np.concatenate([self._crossings(weighted_means(table, weights), share) for weights in draws])
             # no interpolation, which infinite times do not allow
@@ -241,8 +242,9 @@ def _simulated_distances(
         return distances
     repertoire = animal.repertoire
     lead = (repertoire.n_delays - 1) // 2  # the frame of a walk at which its first microstate is labelled
-    n_steps = -(-(lead + n_frames + 1) // repertoire.lag_frames) + 1
+    n_steps = -(-(lead + n_frames + 1) // postures.sampling.frames(animal.chain.lag)) + 1
     walks = simulate_symbols(animal.chain, n_steps * animal.chain.lag, n_walks=rows.size, start=labels, rng=rng)
+    walks = animal.passages(walks, rng=rng)
     blocks = unfold_blocks(walks, repertoire, walks_per_block=WALKS_PER_BLOCK, rng=rng, method=rule.method)
     for block in blocks:
         here = slice(done, done + block.segments.n_individuals)

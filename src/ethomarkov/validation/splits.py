@@ -27,7 +27,7 @@ from ethomarkov.states.symbols import Symbols
 Statistic = Callable[[Series, Symbols], FloatArray]
 """Anything measured on the postures and macrostates of one animal or run; the same shape for all.
 
-Macrostates come at the frame rate for recordings, and once per lag for simulated runs.
+Macrostates come at the frame rate for recordings, and once per passage for simulated runs.
 """
 
 LEVEL = 0.95
@@ -151,7 +151,9 @@ class FitRule:
     n_states
         Microstates.
     lag
-        Seconds of a step of the chain.
+        Seconds of a step of the chain of states.
+    simulation_lag, passage
+        Seconds of a step of simulated animals, and for which they follow a recording at a time; the lag by default.
     is_scaled
         Use fewer microstates for the training part, by its share of all frames, so that each is visited as often as
         it would be with all data.
@@ -174,6 +176,8 @@ class FitRule:
     n_delays: int = 11
     n_states: int = 1000
     lag: float = 0.75
+    simulation_lag: float | None = None
+    passage: float | None = None
     is_scaled: bool = False
     n_macrostates: int = 2
     min_measure: float = 0.02
@@ -182,6 +186,12 @@ class FitRule:
     method: UnfoldMethod = "matched"
     leaky: bool = False
     seed: int = 0
+
+    @property
+    def steps(self) -> tuple[float, float]:
+        """Seconds of a step and of a passage of simulated animals; of published ones the lag of the chain."""
+        lag = self.simulation_lag or self.lag
+        return (self.lag, self.lag) if self.leaky else (lag, self.passage or lag)
 
     def embed(self, postures: Series) -> Series:
         """Stack postures into sequences."""
@@ -246,8 +256,9 @@ def learn(postures: Series, fit: FitRule, name: str = "all", share: float = 1.0)
     symbols = microstates.label(sequences)
     growth = GrowthRule(n_states=fit.n_macrostates, min_measure=fit.min_measure)
     tree = grow_tree(MarkovChain.from_symbols(symbols, fit.lag), growth)
+    lag, passage = fit.steps
     animals = tuple(
-        MarkovAnimal.from_symbols(who, symbols.of(i), postures, fit.n_delays, fit.lag, start="stationary")
+        MarkovAnimal.from_symbols(who, symbols.of(i), postures, fit.n_delays, lag, passage=passage, start="stationary")
         for i, who in enumerate(symbols.segments.individuals)
     )
     return Model(microstates=microstates, symbols=symbols, group=tree.states_at(fit.n_macrostates), animals=animals)
@@ -557,6 +568,7 @@ def _measure_animal(
     seed = int(rng.integers(2**63))
     start = _starts(animal, symbols, fit.n_runs, rng) if case.starts_in_test else None
     walks = simulate_symbols(animal.chain, duration, n_walks=fit.n_runs, start=start, rng=seed)
+    walks = animal.passages(walks, rng=seed)
     runs = next(unfold_blocks(walks, animal.repertoire, walks_per_block=fit.n_runs, rng=seed, method=fit.method))
     pairs = [(runs.of(k), _cut_individual(walks, k).relabel(case.group)) for k in range(fit.n_runs)]
     states = symbols.relabel(case.group)

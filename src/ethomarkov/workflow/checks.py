@@ -7,7 +7,6 @@ import numpy as np
 from scipy import stats
 
 from ethomarkov._core.interval import weighted_means
-from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
@@ -33,6 +32,7 @@ from ethomarkov.workflow.runs import (
     has_body,
     no_path,
     summarise_runs,
+    whole_steps,
 )
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO, Study
@@ -124,7 +124,7 @@ class AnimalRuns:
     event_rates
         Reversals, ventral and dorsal turns per minute by the published rule, mean over runs; NaN without a body wave.
     leaving
-        Rate of leaving each macrostate, seen every lag: one over the mean stay in all runs.
+        Rate of leaving each macrostate, seen once per passage: one over the mean stay in all runs.
     entered
         Entries into the second macrostate per minute.
     """
@@ -206,7 +206,7 @@ def _ensemble(study: Study, individual: int, n_runs: int, seed: int, lengths: Fl
 
 
 def _walked_dwells(ensemble: Ensemble, threads: int) -> Dwells:
-    """List the stays in macrostates of the walks behind the runs, which step by the lag."""
+    """List the stays in macrostates of the walks behind the runs, seen once per passage."""
     return find_dwells(ensemble.walks(threads).relabel(ensemble.study.tree.states_at(MACRO)))
 
 
@@ -265,8 +265,8 @@ def _rule(study: Study, individual: int, n_runs: int, lengths: FloatArray | None
 
 
 def run_duration(study: Study, n_frames: int) -> float:
-    """Seconds of runs as long as a recording: a whole number of lags, two at least."""
-    return max(2, round(n_frames / study.postures.sampling.rate / study.chain.lag)) * study.chain.lag
+    """Seconds of runs as long as a recording."""
+    return whole_steps(study, n_frames / study.postures.sampling.rate)
 
 
 def _own_path(study: Study, individual: int, postures: Series, rule: CrawlRule) -> AnimalPath:
@@ -359,13 +359,13 @@ def _check(what: tuple[str, str, str], data: float, runs: FloatArray, interval: 
 
 
 def _kinetic_checks(ensemble: Ensemble, individual: int, stays: Dwells) -> Iterator[Check]:
-    """Compare the rates of leaving the macrostates, seen every lag; walks alone tell them."""
+    """Compare the rates of leaving the macrostates, seen once per passage; walks alone tell them."""
     study, name = ensemble.study, ensemble.animal.name
     rates = animal_rates(stays)
-    own = find_dwells(study.states(MACRO).of(individual), study.chain.lag)
+    own = find_dwells(study.states(MACRO).of(individual), study.simulation_choice.chosen_passage)
     data = animal_rates(own)[individual]
     for state, what in enumerate(state_names(study, MACRO)):
-        limits = leaving_rate(own, state, over="events", rng=generator(ensemble.seed, "rates", name, state))
+        limits = leaving_rate(own, state, over="events")
         yield _check((name, f"rate of leaving {what}", "1/s"), data[state], rates[:, state], (limits.low, limits.high))
 
 

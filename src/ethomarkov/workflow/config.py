@@ -48,17 +48,26 @@ class Settings(CheckedSettings):
     min_measure
         Share of its parent's time that a state must hold to be divided from it.
     n_behaviours
-        States at the finest level of the tree of states; fewer where no state can be divided any more.
+        States at the finest level of the tree of states; by default as many as the recording tells apart. Fewer where
+        no state can be divided any more.
     n_resamples
-        Drawings of animals with which the stability of the states is measured.
-    n_shuffles
-        Shuffles of its symbols that the slow mode of a state must exceed to be divided; 0 does not ask.
+        Resamples of animals with which the stability of the states is measured.
+    cut
+        How states are divided: "best", or "paper" as published; see `GrowthRule`.
+    partition
+        How microstates are found: "lloyd", or "minibatch" as published; see `Partition`.
     names
         New names of states, from those that the study would give.
     n_walks
         Simulated animals.
     simulated_minutes
         Duration of each.
+    simulation_lag
+        Seconds of a step of simulated animals; by default chosen by what was held out, and with the published unfolding
+        the lag of the chain.
+    simulation_passage
+        Seconds for which they follow a recording at a time, of which a whole number makes a step; chosen with the step
+        by default, and as long as a step that was set.
     unfolding
         How simulated microstates become postures: "matched", or "paper" as published; see `unfold_postures`.
     drag_ratio
@@ -76,12 +85,15 @@ class Settings(CheckedSettings):
     n_states: States | None = None
     lag: Positive | None = None
     min_measure: Annotated[float, Field(ge=0, lt=0.5)] = 0.02
-    n_behaviours: States = 7
-    n_resamples: CountOrNone = 10
-    n_shuffles: CountOrNone = 0
+    n_behaviours: States | None = None
+    n_resamples: CountOrNone = 12
+    cut: Literal["best", "paper"] = "best"
+    partition: Literal["lloyd", "minibatch"] = "lloyd"
     names: dict[str, str] = Field(default_factory=dict)
     n_walks: Count = 20
     simulated_minutes: Positive = 10.0
+    simulation_lag: Positive | None = None
+    simulation_passage: Positive | None = None
     unfolding: Literal["matched", "paper"] = "matched"
     drag_ratio: Positive = 30.0
     scheme: Literal["midpoint", "paper"] = "midpoint"
@@ -100,13 +112,16 @@ class Settings(CheckedSettings):
 
     @classmethod
     def paper(cls) -> "Settings":
-        """Give the published choices: eleven frames, 1000 microstates, 0.75 s, the slowest mode whatever its share."""
+        """Give the published choices: eleven frames, 1000 microstates from mini-batches, 0.75 s, the published cut."""
         return cls(
             n_modes=5,
             n_delays=11,
             n_states=1000,
             lag=0.75,
             min_measure=0.0,
+            n_behaviours=7,
+            cut="paper",
+            partition="minibatch",
             unfolding="paper",
             drag_ratio=30.0,
             scheme="paper",

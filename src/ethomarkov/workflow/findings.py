@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ethomarkov._core.interval import Interval, bootstrap_interval, weighted_means
+from ethomarkov._core.interval import Interval, Scale, interval_of_mean, jackknife_interval, weighted_means
 from ethomarkov._core.types import FloatArray
+from ethomarkov.coarse.passage import count_by_unit, resampled_units
 from ethomarkov.foraging.food import food_curve
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion.displacement import diffusion, msd, paper_lags
+from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.selection import EntropyTable, choose_lag, choose_n_delays, choose_n_states, gain_intervals
+from ethomarkov.markov.spectrum import relaxation_time, reversible_modes
+from ethomarkov.states import Symbols
 from ethomarkov.workflow.holdings import RATE, Holdings
 from ethomarkov.workflow.paths import measured_path
 from ethomarkov.workflow.scoreboard import (
@@ -113,14 +117,17 @@ class Evidence:
         """Number of individuals."""
         return self.study.postures.segments.n_individuals
 
-    def over_animals(self, values: FloatArray, note: str = "") -> Found:
+    def over_animals(self, values: FloatArray, scale: Scale = "positive") -> Found:
         """Average a statistic over animals."""
-        interval = bootstrap_interval(np.asarray(values, dtype=float), "animals", rng=self.seed)
-        return Found(interval=interval, n_worms=self.n_worms, note=note)
+        return Found(interval=interval_of_mean(values, "animals", scale=scale), n_worms=self.n_worms)
 
-    def whole(self, value: float, note: str = "") -> Found:
+    def pooled(self, value: float, left_out: FloatArray, scale: Scale = "positive") -> Found:
+        """Give a figure of all animals together its interval, from its values without each of them."""
+        return Found(interval=jackknife_interval(value, left_out, "animals", scale=scale), n_worms=self.n_worms)
+
+    def whole(self, value: float) -> Found:
         """Give a figure of all animals together, which has no interval."""
-        return Found(interval=point(value), n_worms=self.n_worms, note=note)
+        return Found(interval=point(value), n_worms=self.n_worms)
 
 
 def point(value: float) -> Interval:
@@ -175,7 +182,9 @@ def exponent_findings(path: AnimalPath) -> Findings:
     far = msd(path, paper_lags(), across_gaps=True)
     table = np.array([np.interp(list(EXPONENTS), far.lags, row) for row in far.exponent])
     return {
-        f"exponent at {seconds} s": Found(interval=bootstrap_interval(table[:, k], "animals"), n_worms=len(table))
+        f"exponent at {seconds} s": Found(
+            interval=interval_of_mean(table[:, k], "animals", scale="signed"), n_worms=len(table)
+        )
         for k, seconds in enumerate(EXPONENTS)
     }
 
@@ -205,16 +214,22 @@ def entropy_findings(evidence: Evidence) -> Findings:
     found["predictive information"] = evidence.over_animals(information)
     seeded = evidence.results.get("seeded_entropy")
     for worm, rates in zip(seeded.worms, seeded.rates, strict=True) if seeded is not None else ():
-        interval = Interval(
-            estimate=float(np.median(rates)),
-            low=float(rates.min()),
-            high=float(rates.max()),
-            level=1.0,
-            over="seeds",
-            n=rates.size,
-        )
-        found[f"worm {worm} entropy rate"] = Found(interval=interval, n_worms=1)
+        found[f"worm {worm} entropy rate"] = Found(interval=_of_another_partition(rates), n_worms=1)
     return found
+
+
+def _of_another_partition(values: FloatArray) -> Interval:
+    """Say what a partition from another seed would give, as the published one is; wider than for the mean of seeds."""
+    mean = interval_of_mean(values, "seeds", scale="signed")
+    half = (mean.high - mean.estimate) * np.sqrt(1 + mean.n)
+    return Interval(
+        estimate=mean.estimate,
+        low=mean.estimate - half,
+        high=mean.estimate + half,
+        level=mean.level,
+        over="seeds",
+        n=mean.n,
+    )
 
 
 def time_findings(evidence: Evidence) -> Findings:
@@ -230,11 +245,24 @@ def time_findings(evidence: Evidence) -> Findings:
     found |= {f"reversible time {mode}": evidence.over_animals(times[mode - 2]) for mode in (2, 3, 4, 5, 6, 11)}
     for i, worm in enumerate(evidence.worms):
         if worm >= 0:
-            found[f"worm {worm} reversible time"] = Found(interval=point(times[0, i]), n_worms=evidence.n_worms)
+            interval = _time_over_blocks(evidence.study.symbols.of(i), chain.lag, float(times[0, i]))
+            found[f"worm {worm} reversible time"] = Found(interval=interval, n_worms=evidence.n_worms)
     distinct = relaxed.chain_times
     return found | {
         f"chain time {mode}": evidence.over_animals(distinct[:, mode - 2]) for mode in (2, 3, 4, 5, 6, 11, 21)
     }
+
+
+def _time_over_blocks(symbols: Symbols, lag: float, time: float) -> Interval:
+    """Give the slowest time of one worm's reversibilised chain its interval over blocks of the recording."""
+    if not np.isfinite(time):
+        return point(time)
+    unit, n_units, over = resampled_units(symbols)
+    counts = count_by_unit(symbols, lag, unit, n_units)
+    whole = sum(counts[1:], counts[0])
+    modes = [reversible_modes(MarkovChain.from_counts(whole - part, lag), 1)[0] for part in counts]
+    left_out = np.array([relaxation_time(float(one[0]), lag) if one.size else np.nan for one in modes])
+    return jackknife_interval(time, left_out, over)
 
 
 def prediction_findings(evidence: Evidence) -> Findings:
@@ -291,7 +319,7 @@ def confined_findings(evidence: Evidence) -> Findings:
         lags, far = np.log(runs.displacement.lags), np.log(runs.displacement.msd)
         for seconds in CONFINED_LAGS:
             values = np.exp([np.interp(np.log(seconds), lags, row, right=np.nan) for row in far])
-            interval = bootstrap_interval(values, "runs", rng=evidence.seed)
+            interval = interval_of_mean(values, "runs")
             found[f"MSD of {name} at {seconds:g} s"] = Found(interval=interval, n_worms=evidence.n_worms)
     return found
 

@@ -12,7 +12,7 @@ from ethomarkov.foraging.coverage import SweepRule
 from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage, cover_states, food_curve, match_time
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.workflow.paths import body_basis
-from ethomarkov.workflow.runs import state_model
+from ethomarkov.workflow.runs import state_model, whole_steps
 from ethomarkov.workflow.study import Study
 
 
@@ -80,9 +80,8 @@ def forage_study(
         Cores to use; called after every state.
     """
     how = how or ForageRule()
-    n_steps = max(2, round(how.seconds / study.chain.lag))
     rule = CrawlRule(
-        duration=n_steps * study.chain.lag,
+        duration=whole_steps(study, how.seconds),
         n_runs=how.n_runs,
         drag_ratio=study.settings.drag_ratio,
         scheme=study.settings.scheme,

@@ -22,7 +22,8 @@ from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import Study
 
-LONGEST_LAG, N_LAGS = 8.0, 20
+LONGEST_LAG, N_LAGS = 16, 20
+"""Longest lag at which the chain of states is counted, in lags of the study, and how many lags up to it."""
 ENOUGH_STAYS = 50
 """Stays below which laws of dwell times are not compared."""
 
@@ -48,9 +49,9 @@ class Kinetics:
     times
         Relaxation times of the chain of states against the lag.
     rates
-        Rates of hopping at the lag from which on these times are steady.
+        Rates of hopping, from what changes between one lag of the study and three.
     is_steady
-        Whether they ever are.
+        Whether the relaxation times are steady from some lag on.
     check
         Transitions after many lags, measured and foretold.
     """
@@ -71,7 +72,7 @@ class Kinetics:
         freeze_arrays(self)
 
 
-def study_kinetics(study: Study, level: int, *, n_resamples: int = 200) -> Kinetics:
+def study_kinetics(study: Study, level: int) -> Kinetics:
     """Measure the kinetics of the states of a level.
 
     Parameters
@@ -80,13 +81,10 @@ def study_kinetics(study: Study, level: int, *, n_resamples: int = 200) -> Kinet
         With a tree that has this level.
     level
         Number of states.
-    n_resamples
-        Of animals, or of blocks of a single one, for intervals.
     """
     group, symbols = study.tree.states_at(level), study.states(level)
     dwells = find_dwells(symbols, study.chain.lag)
-    rng = generator(study.settings.seed, "kinetics", level)
-    times, rates, is_steady = steady_rates(study, level, n_resamples=n_resamples)
+    times, rates, is_steady = steady_rates(study, level)
     return Kinetics(
         level=level,
         names=state_names(study, level),
@@ -98,21 +96,17 @@ def study_kinetics(study: Study, level: int, *, n_resamples: int = 200) -> Kinet
         times=times,
         rates=rates,
         is_steady=is_steady,
-        check=chapman_kolmogorov(
-            study.symbols, group, study.chain.lag, n_steps=8, n_resamples=min(n_resamples, 50), rng=rng
-        ),
+        check=chapman_kolmogorov(study.symbols, group, study.chain.lag, n_steps=8),
     )
 
 
-def steady_rates(study: Study, level: int, *, n_resamples: int = 300) -> tuple[CoarseTimes, Rates, bool]:
-    """Find the lag from which on the chain of states is steady, and the rates of hopping there."""
+def steady_rates(study: Study, level: int) -> tuple[CoarseTimes, Rates, bool]:
+    """Find the relaxation times of the chain of states, its rates at the lag of the study, and whether it is steady."""
     group, rate = study.tree.states_at(level), study.symbols.sampling.rate
-    longest = min(LONGEST_LAG, study.symbols.segments.longest() / rate / 4)
-    frames = np.unique(np.geomspace(1, max(longest * rate, 2), N_LAGS).round().astype(int))
-    rng = generator(study.settings.seed, "hopping", level)
-    times = two_state_times(study.symbols, group, frames / rate, n_resamples=n_resamples, rng=rng)
-    lag, is_steady = times.steady_lag()
-    return times, hopping_rates(study.symbols, group, lag, n_resamples=n_resamples, rng=rng), is_steady
+    longest = min(LONGEST_LAG * study.chain.lag * rate, study.symbols.segments.longest() / 4)
+    frames = np.unique(np.geomspace(1, max(longest, 2), N_LAGS).round().astype(int))
+    times = two_state_times(study.symbols, group, frames / rate)
+    return times, hopping_rates(study.symbols, group, study.chain.lag), times.steady_lag()[1]
 
 
 def dwell_laws(study: Study, kinetics: Kinetics) -> dict[str, LawChoice]:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ethomarkov import __version__
-from ethomarkov._core.interval import Interval
 from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.results import load_group_attrs, save_results
@@ -20,8 +19,6 @@ from ethomarkov.synthetic.worm import STATE_NAMES, SyntheticWorms
 from ethomarkov.workflow.config import SETTINGS_FILE, Settings, write_settings
 from ethomarkov.workflow.engine import KEY, Engine, Shelf, Size, Stage, StageRecord
 from ethomarkov.workflow.findings import (
-    PIROUETTE,
-    RUN,
     Evidence,
     Findings,
     confined_findings,
@@ -39,12 +36,12 @@ from ethomarkov.workflow.findings import (
 )
 from ethomarkov.workflow.forage import Foraging
 from ethomarkov.workflow.holdings import Holdings
-from ethomarkov.workflow.kinetics import steady_rates
+from ethomarkov.workflow.known_truth import ESTIMATE, KnownTruth, compare_with_truth
 from ethomarkov.workflow.provenance import PROVENANCE_FILE, recording_inputs, write_provenance
 from ethomarkov.workflow.reproduction_stages import SECONDS, ReproduceSettings, Trouble, reproduction_stages
 from ethomarkov.workflow.scoreboard import N_WORMS, Found, Published, Row, judge, published_figures
 from ethomarkov.workflow.stages import STAGES
-from ethomarkov.workflow.study import MACRO, STUDY_FILE, Study, expected_seconds, is_written, run_stages
+from ethomarkov.workflow.study import STUDY_FILE, Study, expected_seconds, is_written, run_stages
 from ethomarkov.workflow.validate import Validation, assemble_validation
 
 REPRODUCTION_FILE = "reproduction.nc"
@@ -78,12 +75,15 @@ class Reproduction:
         Of the stages of the reproduction, by name; see `reproduction_stages`.
     records
         How all stages were computed, those of the study first.
+    truth
+        What is known of synthetic worms, beside what was found; None for others.
     """
 
     rows: tuple[Row, ...]
     study: Study | None = None
     results: Mapping[str, Any] = field(default_factory=dict)
     records: tuple[StageRecord, ...] = ()
+    truth: KnownTruth | None = None
 
     def every(self, kind: str) -> list[Any]:
         """List the results "animal_0", "animal_1" and so on, or those of states, that could be had."""
@@ -145,10 +145,12 @@ def reproduce_paper(
     results = {name: engine.results[name] for stage in stages for name in stage.gives}
     found, troubles = _measure(Evidence(study=study, worms=holdings.worms, seed=settings.seed, results=results))
     found |= _held_findings(holdings)
-    rows = _judge(holdings, found, troubles)
+    rows, known = _judge(holdings, found, troubles), None
     if holdings.synthetic is not None:
-        rows += tuple(_judge_truth(study, holdings.synthetic, found))
-    return Reproduction(rows=rows, study=study, results=results, records=_records(engine, directory))
+        drag = found["drag ratio"].interval if "drag ratio" in found else None
+        known = compare_with_truth(study, holdings.synthetic.truth, drag)
+        rows += tuple(_judge_truth(study, holdings.synthetic, found, known))
+    return Reproduction(rows=rows, study=study, results=results, records=_records(engine, directory), truth=known)
 
 
 def _study_settings(settings: ReproduceSettings, n_worms: int) -> Settings:
@@ -282,23 +284,16 @@ def _reason(figure: Published, holdings: Holdings, troubles: Sequence[str]) -> s
 # --- against the truth of synthetic worms ----------------------------------------------------------------------------
 
 
-def _judge_truth(study: Study, made: SyntheticWorms, found: Findings) -> Iterator[Row]:
+def _judge_truth(study: Study, made: SyntheticWorms, found: Findings, known: KnownTruth) -> Iterator[Row]:
     """Compare with what is known of synthetic worms."""
     n_worms = len(made.recording.individuals)
-    _, rates, _ = steady_rates(study, MACRO)
-    for i, what in ((RUN, "runs"), (PIROUETTE, "pirouettes")):
-        hopping = [float(x[i, 1 - i]) for x in (rates.rates, rates.low, rates.high)]
-        interval = Interval(
-            estimate=hopping[0], low=hopping[1], high=hopping[2], level=0.95, over=rates.over, n=n_worms
-        )
-        truth = float((1 / made.truth.mean_dwells()[:, i]).mean())
-        yield judge(_truth(f"rate of leaving {what}", "1/s", truth), Found(interval=interval, n_worms=n_worms))
+    for row in known.rows:
+        if row.kind == ESTIMATE:
+            ours = Found(interval=row.found, n_worms=n_worms, note=row.note)
+            yield judge(_truth(row.quantity, row.unit, row.true), ours)
     valid = study.postures.segments.valid
     states, velocity = made.truth.states[valid], phase_velocity(study.postures)[valid]
-    truths = {
-        "share of time in pirouettes": ("pirouette measure", float(made.truth.is_pirouette[valid].mean())),
-        "drag ratio": ("drag ratio", made.truth.drag_ratio),
-    }
+    truths: dict[str, tuple[str, float]] = {}
     for k in np.unique(states):
         name = STATE_NAMES[k]
         truths[f"share of time in {name}"] = (f"measure of {name}", float((states == k).mean()))

@@ -1,7 +1,7 @@
 """The stages by which the paper is reproduced, after those of the study itself."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from ethomarkov.workflow.findings import Evidence, FindingTable
 from ethomarkov.workflow.forage import ForageRule, forage_study
 from ethomarkov.workflow.kept_splits import KeptSplits
 from ethomarkov.workflow.paths import Reconstruction, body_lengths, measured_path, reconstruct_paths
-from ethomarkov.workflow.runs import Runs, has_body, simulate_runs, state_model
+from ethomarkov.workflow.runs import Runs, has_body, simulate_runs, state_model, whole_steps
 from ethomarkov.workflow.scoreboard import ENTROPY_RATES, GAINS
 from ethomarkov.workflow.stages import STAGES
 from ethomarkov.workflow.study import Study
@@ -238,9 +238,9 @@ def _animal_runs(work: Work) -> Mapping[str, Any]:
 
 def _state_runs(work: Work) -> Mapping[str, Any]:
     # Tasks must not hold the work itself: they may be sent to other computers, and its progress cannot.
-    study, lag, seed = _study(work), work.results["chain"].lag, work.settings.seed
+    study, seed = _study(work), work.settings.seed
     how = CrawlRule(
-        duration=round(CONFINED_SECONDS / lag) * lag,
+        duration=whole_steps(study, CONFINED_SECONDS),
         n_runs=work.settings.n_runs,
         drag_ratio=study.settings.drag_ratio,
         scheme=study.settings.scheme,
@@ -320,7 +320,9 @@ def reproduction_stages(n_animals: int, n_states: int) -> tuple[Stage, ...]:
     return (
         _stage("entropy_scan", ("postures", "worms"), ("small_scan",), scans, _scan),
         _stage("relaxation", ("symbols", "chain"), ("n_shuffles",), times, _relaxation),
-        _stage("kinetics", (*MODEL, "cut", "worms"), ("study",), {"kinetics": FindingTable}, _kinetics),
+        replace(
+            _stage("kinetics", (*MODEL, "cut", "worms"), ("study",), {"kinetics": FindingTable}, _kinetics), version=2
+        ),
         _stage("animal_runs", MODEL, ("study", "n_runs"), animals, _animal_runs),
         _stage("state_runs", MODEL, ("study", "n_runs"), states, _state_runs),
         _stage("foraging", MODEL, ("study", "n_runs"), food, _foraging),

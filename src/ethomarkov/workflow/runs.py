@@ -88,9 +88,16 @@ def animal_model(study: Study, individual: int | None = None, *, start: Start = 
     """
     symbols = study.symbols if individual is None else study.symbols.of(individual)
     name = "all" if individual is None else study.symbols.segments.individuals[individual]
+    how, n_delays = study.simulation_choice, study.settings.n_delays
     return MarkovAnimal.from_symbols(
-        name, symbols, study.postures, study.settings.n_delays, study.chain.lag, start=start
+        name, symbols, study.postures, n_delays, how.chosen_lag, passage=how.chosen_passage, start=start
     )
+
+
+def whole_steps(study: Study, seconds: float) -> float:
+    """Give the duration of a run nearest to some seconds: a whole number of simulated steps, two at least."""
+    lag = study.simulation_choice.chosen_lag
+    return max(2, round(seconds / lag)) * lag
 
 
 def state_model(study: Study, level: int, state: int, *, start: Start = "first") -> MarkovAnimal:
@@ -144,9 +151,10 @@ class Ensemble:
         return gather(self._blocks(threads), chosen, threads=threads, n_runs=n_runs, progress=progress)
 
     def walks(self, threads: int = 1) -> Symbols:
-        """Give the walks on the chain that the runs unfold."""
+        """Give the microstates that the runs unfold, one per passage."""
         seed = int(self._rng().integers(2**63))  # as `MarkovAnimal.behave` draws it
-        return self.animal.walk(self.rule.duration, self.rule.n_runs, rng=seed, threads=threads)
+        walks = self.animal.walk(self.rule.duration, self.rule.n_runs, rng=seed, threads=threads)
+        return self.animal.passages(walks, rng=seed)
 
     def _blocks(self, threads: int) -> Iterator[tuple[Series, AnimalPath]]:
         rule = self.rule

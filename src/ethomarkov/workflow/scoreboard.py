@@ -19,8 +19,11 @@ Spread = Literal["95 % of means", "95 % of events", "95 % of runs", "range over 
 Verdict = Literal["agrees", "differs", "resembles", "is unlike", "cannot be judged"]
 
 N_WORMS = 12
-ALIKE = 0.005
-"""Share of the published value below which no difference counts: the paper's own digits go no further."""
+NORMAL = 1.96
+MIDDLE = 0.41
+"""Half-width of the 95 % interval of the median of twelve normal values, in distances from the median to an end of
+their range: 1.96 · 0.343 / 1.629."""
+ROUNDING = 1e-9
 VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "resembles", "is unlike", "cannot be judged")
 COLOURS = {
     "agrees": "#1b7837",
@@ -77,16 +80,34 @@ class Published:
     of_worms: int = N_WORMS
     pooled: bool = False
 
-    def limits_of_one(self) -> tuple[float, float] | None:
-        """Between which a single worm is expected, as published or as the interval of the mean implies."""
-        if self.worms is not None:
-            return self.worms
-        if self.spread == "range over worms":
-            return self.low, self.high
-        if self.spread != "95 % of means" or self.of_worms != N_WORMS:
-            return None
-        wider = math.sqrt(N_WORMS)
-        return self.value - wider * (self.value - self.low), self.value + wider * (self.high - self.value)
+    def limits_of(self, n_worms: int) -> tuple[float, float] | None:
+        """Between which the mean of so many worms is expected, from the spread of single ones, published or implied.
+
+        Parameters
+        ----------
+        n_worms
+            Worms of which the mean is taken; their mean spreads less than they do, by the root of their number.
+        """
+        (low, high), wider = self.worms or (self.low, self.high), 1 / math.sqrt(n_worms)
+        if self.worms is None and self.spread != "range over worms":
+            if self.spread != "95 % of means" or self.of_worms != N_WORMS:
+                return None
+            wider = math.sqrt(N_WORMS / n_worms)
+        return self.value - wider * (self.value - low), self.value + wider * (high - self.value)
+
+    def reach(self, estimate: float) -> float | None:
+        """Half-width of the 95 % interval of the figure, on the side of our estimate; None where it has no interval."""
+        side = self.high - self.value if estimate > self.value else self.value - self.low
+        if self.spread in ("95 % of means", "95 % of events"):
+            return side
+        return MIDDLE * side if self.spread == "range over worms" else None
+
+    def gap(self, estimate: float) -> float:
+        """Give the distance of our estimate from the figure, or from what it may be as it was read or rounded."""
+        is_bounded = self.spread in ("reading error", "rounding")
+        nearest = min(max(estimate, self.low), self.high) if is_bounded else self.value
+        gap = abs(estimate - nearest)
+        return gap if gap > ROUNDING * abs(self.value) else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +161,25 @@ def judge(published: Published, found: Found | str, *, synthetic: bool = False) 
 
     Notes
     -----
-    Figures agree when our interval overlaps the published one, or, where either has none, when the one number lies
-    between the limits of the other. Where the published limits are those of single worms or runs, our estimate itself
-    must lie between them. One worm in place of twelve is judged by the range over worms, never by the interval of the
-    mean; what rests on the partition of all twelve is then not judged at all, whether ours is near or far (this
-    exception was made after one worm's relaxation times, and those of its shuffled symbols, had come out half as long
-    again as published). Differences below 0.5 % of the value never count.
+    The reason names the rule that decided:
+
+    - "by both intervals": the difference of the two estimates a and b must be compatible with zero,
+      |a − b| ≤ √(h_a² + h_b²), where h are the half-widths of the 95 % intervals on the sides that face each other.
+      With h = 1.96 SE this is |a − b| ≤ 1.96 √(SE_a² + SE_b²); intervals of few animals have h = t SE. Two equal
+      intervals that just touch are 2.8 standard errors of the difference apart, so that overlap is no agreement. Of a
+      range over twelve worms the interval of its middle is taken, see `MIDDLE`.
+    - "by our interval": the published figure has none. Ours must hold it, or a value that reads or rounds to it.
+    - "by the published interval": ours has none, and must lie in the published one.
+    - "by the digits printed": neither has an interval, and the figure is exact up to its digits; ours must round to it.
+    - "by the limits of single runs": our mean must lie between them; they tell little.
+    - "by the range over worms": ours is of fewer worms than were published. It is judged by how far means of so many
+      worms spread, never by the interval of the mean of all. What rests on the partition of all twelve is then not
+      judged at all, whether ours is near or far (this exception was made after one worm's relaxation times, and those
+      of its shuffled symbols, had come out half as long again as published).
+
+    Where neither has an interval and the figure is not exact, it cannot be judged. Both figures are taken as
+    independent; those of the same twelve worms share their sampling error, so that even a difference within the limits
+    may then be one of method.
     """
     if isinstance(found, str) or not math.isfinite(found.interval.estimate):
         reason = found if isinstance(found, str) else f"ours is not defined. {found.note}".strip()
@@ -154,53 +188,69 @@ def judge(published: Published, found: Found | str, *, synthetic: bool = False) 
         share = _distance(published, found.interval.estimate)
         reason = f"the published figure rests on one partition of all twelve worms; of {found.n_worms} ours is {share}"
         return Row(published=published, ours=found.interval, verdict="cannot be judged", reason=reason)
-    if found.n_worms < published.of_worms:
-        return _judge_few(published, found, synthetic=synthetic)
-    point = published.spread in ("95 % of runs", "range over worms")
-    agrees = _overlaps(found.interval, published.low, published.high, point=point)
-    agrees = agrees or abs(found.interval.estimate - published.value) <= ALIKE * abs(published.value)
-    limits = None if agrees or published.spread == "rounding" else (published.low, published.high)
-    reason = _distance(published, found.interval.estimate, limits)
+    few = found.n_worms < published.of_worms
+    agrees, reason = _compare_few(published, found) if few else _compare(published, found.interval)
     return _row(published, found, reason, agrees=agrees, synthetic=synthetic and published.source != "truth")
 
 
-def _judge_few(published: Published, found: Found, *, synthetic: bool) -> Row:
+def _compare(published: Published, ours: Interval) -> tuple[bool | None, str]:
+    """Tell whether ours agrees, None where nothing tells, and by which rule."""
+    estimate, share = ours.estimate, _distance(published, ours.estimate)
+    if published.spread == "95 % of runs":
+        agrees = published.low <= estimate <= published.high
+        return agrees, f"by the limits of single runs: {share}, {'within' if agrees else 'outside'}"
+    gap, theirs, mine = published.gap(estimate), published.reach(estimate), _reach(ours, published.value)
+    if theirs is None and mine is None:
+        if published.spread == "rounding":
+            return gap == 0, f"by the digits printed: {share}"
+        return None, f"no interval on either side; ours is {share}"
+    limit = math.hypot(theirs or 0.0, mine or 0.0)
+    if theirs is not None and mine is not None:
+        return gap <= limit, f"by both intervals: {share}{_ratio(gap, limit / NORMAL, 'standard errors')}"
+    which = "the published interval" if mine is None else "our interval"
+    which += " and the error of reading" if published.spread == "reading error" else ""
+    return gap <= limit, f"by {which}: {share}{_ratio(gap, limit, 'half-widths')}"
+
+
+def _compare_few(published: Published, found: Found) -> tuple[bool | None, str]:
     """Judge a figure of fewer worms than were published by the spread of single worms."""
     shown = f"{found.n_worms} of {published.of_worms} worms"
-    limits = published.limits_of_one()
+    limits, estimate = published.limits_of(found.n_worms), found.interval.estimate
     if limits is None:
-        reason = f"{shown}, and the paper does not say how far single worms spread. {found.note}".strip()
-        return Row(published=published, ours=found.interval, verdict="cannot be judged", reason=reason)
-    agrees = _overlaps(found.interval, *limits, point=True)
+        return None, f"{shown}, and the paper does not say how far single worms spread"
+    agrees = limits[0] <= estimate <= limits[1]
     kind = "published" if published.worms or published.spread == "range over worms" else "implied"
-    place = "within" if agrees else _distance(published, found.interval.estimate, limits)
-    joint = "the" if agrees else "of the"
-    reason = f"{shown}: {place} {joint} {kind} range over worms, {limits[0]:.3g} to {limits[1]:.3g}"
-    return _row(published, found, reason, agrees=agrees, synthetic=synthetic)
+    place = f"{_distance(published, estimate)}, {'within' if agrees else 'outside'}"
+    return agrees, f"by the {kind} range over worms, {limits[0]:.3g} to {limits[1]:.3g} for {shown}: {place}"
 
 
-def _row(published: Published, found: Found, reason: str, *, agrees: bool, synthetic: bool) -> Row:
-    verdict: Verdict = "agrees" if agrees else "differs"
-    if synthetic:
-        verdict = "resembles" if agrees else "is unlike"
+def _row(published: Published, found: Found, reason: str, *, agrees: bool | None, synthetic: bool) -> Row:
+    verdict: Verdict = "cannot be judged"
+    if agrees is not None:
+        words: tuple[Verdict, Verdict] = ("is unlike", "resembles") if synthetic else ("differs", "agrees")
+        verdict = words[agrees]
     reason = f"{reason}. {found.note}" if found.note else reason
     return Row(published=published, ours=found.interval, verdict=verdict, reason=reason)
 
 
-def _overlaps(ours: Interval, low: float, high: float, *, point: bool) -> bool:
-    if point or not math.isfinite(ours.low) or not math.isfinite(ours.high):
-        return low <= ours.estimate <= high
-    return ours.low <= high and low <= ours.high
+def _reach(ours: Interval, value: float) -> float | None:
+    """Half-width of our interval on the side of the published value; None where there is no interval."""
+    half = ours.estimate - ours.low if ours.estimate > value else ours.high - ours.estimate
+    return half if math.isfinite(half) else None
 
 
-def _distance(published: Published, estimate: float, limits: tuple[float, float] | None = None) -> str:
-    """Say how far ours is from the published figure, in per cent and in half-widths between limits on its side."""
+def _ratio(gap: float, unit: float, what: str) -> str:
+    """Write how many of a unit a distance is."""
+    return f", {gap / unit:.1f} {what}" if unit > 0 else ""
+
+
+def _distance(published: Published, estimate: float) -> str:
+    """Say how far ours is from the published figure, in per cent."""
     value = published.value
-    share = f"{100 * (estimate - value) / abs(value):+.1f} %" if value else f"{estimate:+.3g}"
-    if limits is None:
-        return share
-    half = (limits[1] - value) if estimate > value else (value - limits[0])
-    return f"{share}, {abs(estimate - value) / half:.1f} half-widths" if half > 0 else share
+    if not value:
+        return f"{estimate:+.3g}"
+    percent = 100 * (estimate - value) / abs(value)
+    return f"{percent:+.1f} %" if abs(percent) >= 0.1 or percent == 0 else f"{percent:+.2g} %"
 
 
 # --- on paper --------------------------------------------------------------------------------------------------------
@@ -245,11 +295,13 @@ def table_rows(rows: Sequence[Row]) -> Iterator[dict[str, object]]:
 
 HEAD = ("figure", "published", "ours", "verdict", "why")
 LEGEND = (
-    "Figures agree when intervals overlap, or when a number lies within the other's limits; less than 0.5 % never "
-    "counts. Fewer worms than the paper had are judged by its range over worms, and not at all where a figure rests on "
-    "the partition of all twelve. Limits of published figures: m, 95 % interval of means over worms; v, over events; "
-    "r, 95 % of runs; w, range over worms; e, reading error of plots; d, digits printed. Sources: printed, read off a "
-    "plot, calculated from the paper's tables."
+    "Two figures with 95 % intervals agree when they differ by no more than 1.96 standard errors of their difference; "
+    "overlap is not enough. Where one has an interval, it must hold the other figure, to within the error of reading "
+    "or the digits printed. Where none has, only figures that are exact up to their digits are judged. Fewer worms "
+    "than the paper had are judged by its range over worms, and not at all where a figure rests on the partition of "
+    "all twelve. Every reason names the rule that decided. Limits of published figures: m, 95 % interval of means over "
+    "worms; v, over events; r, 95 % of runs; w, range over worms; e, reading error of plots; d, digits printed. "
+    "Sources: printed, read off a plot, calculated from the paper's tables."
 )
 LETTERS = {
     "95 % of means": "m",

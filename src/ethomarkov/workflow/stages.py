@@ -1,7 +1,7 @@
 """The stages of a study: what each depends on, and how it is computed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ from ethomarkov._core.ledger import Ledger
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray, Progress
-from ethomarkov.coarse import Cut, best_cut
+from ethomarkov._core.types import FloatArray
+from ethomarkov.coarse import Cut
 from ethomarkov.coarse.naming import StateTraits
-from ethomarkov.coarse.stability import resample_tree
-from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
+from ethomarkov.coarse.tree import StateTree, grow_with_cut
+from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion import propel
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
@@ -25,11 +25,14 @@ from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.posture import PostureBasis
 from ethomarkov.posture.basis import amplitude_series
 from ethomarkov.recording import Recording
-from ethomarkov.simulation import simulate_symbols, unfold_postures
+from ethomarkov.simulation.animal import MarkovAnimal
+from ethomarkov.simulation.novelty import novelty
+from ethomarkov.simulation.postures import trace_rows, unfold_blocks
 from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
+from ethomarkov.validation.simulation_choice import SimulationChoice, TrialRule, choose_simulation
 from ethomarkov.workflow.config import CompleteSettings, Settings
 from ethomarkov.workflow.engine import Size, Stage, Work
-from ethomarkov.workflow.states import tree_traits
+from ethomarkov.workflow.states import growth_rule, has_body_wave, tree_traits
 
 LONGEST_LAG, N_MODES, N_LAGS = 5.0, 10, 16
 
@@ -89,52 +92,48 @@ def complete_settings(settings: Settings, postures: Series) -> CompleteSettings:
     return used.complete(postures.sampling, postures.segments.window_starts(length).size)
 
 
-def stable_tree(
-    chain: MarkovChain,
-    symbols: Symbols,
-    settings: CompleteSettings,
-    *,
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> StateTree:
-    """Grow the tree of states and measure how well its nodes are found again.
+def simulation_choice(work: Work) -> SimulationChoice:
+    """Choose how animals are simulated, or take what the settings say."""
+    chain, settings = work.results["chain"], work.settings
+    lag = settings.simulation_lag or chain.lag
+    if settings.simulation_lag or settings.simulation_passage:
+        return SimulationChoice.fixed(lag, settings.simulation_passage or lag, "the settings say so")
+    if settings.unfolding == "paper":
+        return SimulationChoice.fixed(lag, lag, "it is the lag of the chain, as published")
+    postures: Series = work.results["postures"]
+    has_events = has_body_wave(work.results["basis"], postures)
+    rule = TrialRule(n_delays=settings.n_delays, has_events=has_events, seed=settings.seed)
+    return choose_simulation(
+        chain, postures, work.results["symbols"], rule, threads=work.threads, progress=work.progress
+    )
+
+
+def simulate_animals(animal: MarkovAnimal, settings: CompleteSettings, *, threads: int = 1) -> tuple[Series, float]:
+    """Walk the chain and unfold the postures of every walk; also give the share that copies nothing recorded.
 
     Parameters
     ----------
-    chain, symbols, settings
+    animal
+        Of all individuals.
+    settings
         Of the study.
-    threads, progress
-        See `map_tasks`.
+    threads
+        Cores to use; the result does not depend on it.
     """
-    growth = GrowthRule(
-        n_states=settings.n_behaviours,
-        min_measure=settings.min_measure,
-        seed=settings.seed,
-        n_shuffles=settings.n_shuffles,
+    seed, n_walks, method = settings.seed, settings.n_walks, settings.unfolding
+    walks = animal.walk(settings.simulated_minutes * 60, n_walks, rng=generator(seed, "walks"), threads=threads)
+    ends = animal.passages(walks, rng=generator(seed, "passages"))
+    unfolded = unfold_blocks(
+        ends,
+        animal.repertoire,
+        walks_per_block=n_walks,
+        rng=generator(seed, "postures"),
+        method=method,
+        threads=threads,
     )
-    tree = grow_tree(chain, growth, symbols=symbols)
-    if settings.n_resamples == 0:
-        return tree
-    n_resamples = settings.n_resamples
-    return resample_tree(tree, symbols, growth, n_resamples=n_resamples, threads=threads, progress=progress)
-
-
-def simulate_animals(chain: MarkovChain, postures: Series, symbols: Symbols, settings: CompleteSettings) -> Series:
-    """Walk the chain and unfold the postures of every walk."""
-    walks = simulate_symbols(
-        chain,
-        settings.simulated_minutes * 60,
-        n_walks=settings.n_walks,
-        rng=generator(settings.seed, "walks"),
-    )
-    return unfold_postures(
-        walks,
-        postures,
-        symbols,
-        settings.n_delays,
-        rng=generator(settings.seed, "postures"),
-        method=settings.unfolding,
-    )
+    runs = next(unfolded)
+    rows = trace_rows(ends, animal.repertoire, rng=generator(seed, "postures"), method=method)
+    return runs, float(novelty(runs, rows, animal.repertoire, method=method).mean())
 
 
 def keep_ledger(recording: Recording, postures: Series, symbols: Symbols, chain: MarkovChain) -> Ledger:
@@ -183,7 +182,8 @@ def _scan(work: Work) -> Mapping[str, Any]:
 def _microstates(work: Work) -> Mapping[str, Any]:
     settings: CompleteSettings = work.settings
     sequences = DelayEmbedding(n_delays=settings.n_delays).transform(work.results["postures"])
-    partition = Partition(n_states=settings.n_states, seed=settings.seed, threads=work.threads).fit(sequences)
+    method, seed = settings.partition, settings.seed
+    partition = Partition(n_states=settings.n_states, method=method, seed=seed, threads=work.threads).fit(sequences)
     return {"microstates": partition.microstates_, "symbols": partition.label(sequences)}
 
 
@@ -207,15 +207,23 @@ def _timescales(work: Work) -> Mapping[str, Any]:
 
 def _states(work: Work) -> Mapping[str, Any]:
     chain, symbols, postures = (work.results[name] for name in ("chain", "symbols", "postures"))
-    tree = stable_tree(chain, symbols, work.settings, threads=work.threads, progress=work.progress)
+    tree, cut = grow_with_cut(chain, growth_rule(work.settings), symbols=symbols)
+    if cut is None:
+        raise ConnectivityError(f"The microstates cannot be divided into two states: {tree.remark[0]}")
     speed = work.results["measured"].speed(postures)
     traits = tree_traits(tree, symbols, postures, work.results["basis"], speed)
-    return {"cut": best_cut(chain, work.settings.min_measure), "tree": tree, "traits": traits}
+    return {"cut": cut, "tree": tree, "traits": traits}
 
 
 def _simulation(work: Work) -> Mapping[str, Any]:
     chain, postures, symbols = (work.results[name] for name in ("chain", "postures", "symbols"))
-    return {"simulated": simulate_animals(chain, postures, symbols, work.settings)}
+    choice, n_delays = simulation_choice(work), work.settings.n_delays
+    lag, passage = choice.chosen_lag, choice.chosen_passage
+    animal = MarkovAnimal.from_symbols("all", symbols, postures, n_delays, lag, passage=passage, start="stationary")
+    if lag == chain.lag:
+        animal = replace(animal, chain=chain)  # which may know more animals than those whose postures are at hand
+    simulated, new = simulate_animals(animal, work.settings, threads=work.threads)
+    return {"simulated": simulated, "simulation_choice": replace(choice, simulated_novelty=new)}
 
 
 def _paths(work: Work) -> Mapping[str, Any]:
@@ -244,13 +252,20 @@ def _timescale_seconds(size: Size) -> float:
 
 
 def _state_seconds(size: Size) -> float:
-    trees = 1 + int(size.settings.n_resamples) / size.threads
-    return 1e-3 * int(size.settings.n_states) * trees + 2e-6 * size.n_frames
+    trees = size.n_animals + int(size.settings.n_resamples)
+    return 1e-3 * int(size.settings.n_states) * trees + 2e-5 * size.n_frames
 
 
 def _simulated_frames(size: Size) -> float:
     rate = 16.0  # about; the recording's own rate matters little for an estimate
     return float(size.settings.n_walks * size.settings.simulated_minutes * 60 * rate)
+
+
+def _simulation_seconds(size: Size) -> float:
+    settings = size.settings
+    is_set = settings.simulation_lag or settings.simulation_passage or settings.unfolding == "paper"
+    trials = 0.0 if is_set else (5.0 + 2e-5 * size.n_frames) / min(size.threads, 8)
+    return trials + 2e-7 * _simulated_frames(size)
 
 
 STAGES = (
@@ -273,7 +288,7 @@ STAGES = (
     Stage(
         name="microstates",
         needs=("postures",),
-        settings=("n_delays", "n_states", "seed"),
+        settings=("n_delays", "n_states", "partition", "seed"),
         gives={"microstates": Microstates, "symbols": Symbols},
         compute=_microstates,
         seconds=_partition_seconds,
@@ -297,18 +312,26 @@ STAGES = (
     Stage(
         name="states",
         needs=("chain", "symbols", "postures", "basis", "measured"),
-        settings=("min_measure", "n_behaviours", "n_resamples", "n_shuffles", "seed"),
+        settings=("min_measure", "n_behaviours", "n_resamples", "cut", "seed"),
         gives={"cut": Cut, "tree": StateTree, "traits": StateTraits},
         compute=_states,
         seconds=_state_seconds,
     ),
     Stage(
         name="simulation",
-        needs=("chain", "postures", "symbols"),
-        settings=("n_delays", "n_walks", "simulated_minutes", "unfolding", "seed"),
-        gives={"simulated": Series},
+        needs=("chain", "postures", "symbols", "basis"),
+        settings=(
+            "n_delays",
+            "n_walks",
+            "simulated_minutes",
+            "simulation_lag",
+            "simulation_passage",
+            "unfolding",
+            "seed",
+        ),
+        gives={"simulated": Series, "simulation_choice": SimulationChoice},
         compute=_simulation,
-        seconds=lambda size: 2e-7 * _simulated_frames(size),
+        seconds=_simulation_seconds,
     ),
     Stage(
         name="paths",

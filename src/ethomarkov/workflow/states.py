@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Collection, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.markov import MarkovChain
 from ethomarkov.posture import PostureBasis, wavelength
 from ethomarkov.states import DelayEmbedding, Partition, Symbols
+from ethomarkov.workflow.config import Settings
 
 if TYPE_CHECKING:
     from ethomarkov.workflow.study import Study
@@ -24,6 +25,20 @@ if TYPE_CHECKING:
 MACRO_LEVEL = 2
 WAVELENGTH_FRAMES = 30_000
 """Frames in which the wavelength is measured; medians of states need no more."""
+
+
+def growth_rule(settings: Settings) -> GrowthRule:
+    """Say how the tree of states grows under some settings: the one place where they are translated."""
+    if settings.cut == "paper":
+        published = GrowthRule.paper()
+        n_states = settings.n_behaviours or published.n_states
+        return replace(published, n_states=n_states, min_measure=settings.min_measure, seed=settings.seed)
+    return GrowthRule(
+        n_states=settings.n_behaviours,
+        min_measure=settings.min_measure,
+        n_resamples=settings.n_resamples,
+        seed=settings.seed,
+    )
 
 
 def tree_traits(
@@ -170,12 +185,13 @@ def stability_over_seeds(
         One row per seed, one column per node; see `match_nodes`.
     """
     sequences = DelayEmbedding(study.settings.n_delays).transform(study.postures)
-    growth = GrowthRule(n_states=max(study.tree.levels), min_measure=study.settings.min_measure)
+    growth = replace(growth_rule(study.settings), n_states=max(study.tree.levels), n_resamples=0)
     rows = []
     for k in range(1, n_seeds + 1):
-        partition = Partition(study.settings.n_states, seed=study.settings.seed + k, threads=threads).fit(sequences)
+        seed, method = study.settings.seed + k, study.settings.partition
+        partition = Partition(study.settings.n_states, method=method, seed=seed, threads=threads).fit(sequences)
         symbols = partition.label(sequences)
-        other = grow_tree(MarkovChain.from_symbols(symbols, study.chain.lag), growth)
+        other = grow_tree(MarkovChain.from_symbols(symbols, study.chain.lag), growth, symbols=symbols)
         rows.append(compare_seeds(study.tree, study.symbols, [(other, symbols)])[0])
         if progress is not None:
             progress("other seeds", k, n_seeds)

@@ -666,7 +666,8 @@ def _fit_model(survey: Survey, settings: Settings, threads: int) -> tuple[Comple
     used = settings.model_copy(update={"n_modes": sample.n_components})
     chosen = used.complete(sample.sampling, int(survey.windows.sum()))
     sequences = DelayEmbedding(chosen.n_delays).transform(sample)
-    partition = Partition(n_states=chosen.n_states, seed=chosen.seed, threads=threads).fit(sequences)
+    method, seed = chosen.partition, chosen.seed
+    partition = Partition(n_states=chosen.n_states, method=method, seed=seed, threads=threads).fit(sequences)
     model = FrameModel(
         basis=survey.basis,
         n_modes=chosen.n_modes,

@@ -26,6 +26,7 @@ from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording
 from ethomarkov.states import Microstates, Symbols
+from ethomarkov.validation.simulation_choice import SimulationChoice
 from ethomarkov.workflow.config import SETTINGS_FILE, CompleteSettings, Settings, write_settings
 from ethomarkov.workflow.engine import KEY, Engine, PlannedStage, Shelf, Size, plan_stages
 from ethomarkov.workflow.provenance import recording_inputs, write_provenance
@@ -61,8 +62,8 @@ class Study:
         The first division, into two macrostates.
     tree, traits
         The states at every level, and what the body does in each of its nodes.
-    simulated
-        Mode amplitudes of simulated animals.
+    simulated, simulation_choice
+        Mode amplitudes of simulated animals, and how they were simulated.
     path
         Their paths; None when postures cannot be turned into a body.
     ledger
@@ -90,6 +91,7 @@ class Study:
     tree: StateTree
     traits: StateTraits
     simulated: Series
+    simulation_choice: SimulationChoice
     path: AnimalPath | None
     ledger: Ledger
     scan: EntropyTable | None = None
@@ -282,7 +284,7 @@ def regrow_study(
     study
         To begin with.
     changes
-        Settings that concern the tree: `n_behaviours`, `min_measure`, `n_resamples`, `n_shuffles`, `names`.
+        Settings that concern the tree: `n_behaviours`, `min_measure`, `n_resamples`, `names`.
     threads, progress
         See `map_tasks`.
     """

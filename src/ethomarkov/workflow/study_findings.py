@@ -1,24 +1,27 @@
 """Published figures that a study tells by itself: kinetics of states, postures and events."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.interval import Interval, Scale, leave_one_out
 from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray
+from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.coarse.dwell_laws import paper_biexponential
 from ethomarkov.coarse.kinetics import animal_rates, find_dwells, jump_chain, time_budget
 from ethomarkov.coarse.passage import two_state_times
 from ethomarkov.exceptions import EthomarkovError
-from ethomarkov.posture import EventRule, find_events, wavelength
+from ethomarkov.posture import EventRule, find_events, phase_velocity, wavelength
+from ethomarkov.states import Symbols
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.drifting import entry_rate
 from ethomarkov.workflow.findings import PIROUETTE, RUN, Evidence, Findings
 from ethomarkov.workflow.holdings import RATE
 from ethomarkov.workflow.paths import body_basis
 from ethomarkov.workflow.scoreboard import WAVELENGTHS, Found
-from ethomarkov.workflow.states import state_names, traits_at
-from ethomarkov.workflow.study import MACRO, Study
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.study import MACRO
 
 N_RESAMPLES = 300
 
@@ -37,9 +40,8 @@ def kinetic_findings(evidence: Evidence) -> tuple[Findings, str]:
 
 def _two_state_findings(evidence: Evidence) -> Findings:
     """Measure the relaxation of runs and pirouettes."""
-    study, rng = evidence.study, generator(evidence.seed, "two states")
-    lags = np.array([study.chain.lag])
-    coarse = two_state_times(study.symbols, study.tree.states_at(MACRO), lags, n_resamples=N_RESAMPLES, rng=rng)
+    study = evidence.study
+    coarse = two_state_times(study.symbols, study.tree.states_at(MACRO), np.array([study.chain.lag]))
     estimate, low, high = (float(x) for x in (coarse.times[0, 0], coarse.low[0, 0], coarse.high[0, 0]))
     interval = Interval(estimate=estimate, low=low, high=high, level=0.95, over=coarse.over, n=len(coarse.by_unit))
     return {"two-state time": Found(interval=interval, n_worms=evidence.n_worms)}
@@ -47,16 +49,45 @@ def _two_state_findings(evidence: Evidence) -> Findings:
 
 def _state_findings(evidence: Evidence) -> Findings:
     """Kinetics of runs and pirouettes, and what the finer states are."""
-    study, rng = evidence.study, generator(evidence.seed, "kinetics")
+    study = evidence.study
     macro, lag = study.states(MACRO), study.chain.lag
-    found = {"coherence": evidence.whole(study.cut.coherence), "pirouette measure": _pirouette_share(evidence)}
+    found = {"coherence": _coherence(evidence), "pirouette measure": _pirouette_share(evidence)}
     rates = animal_rates(find_dwells(macro, lag), convention="paper")
     found["rate run to pirouette"] = evidence.over_animals(rates[:, RUN])
     found["rate pirouette to run"] = evidence.over_animals(rates[:, PIROUETTE])
-    meso = find_dwells(study.states(study.finest), lag).duration
-    interval = bootstrap_interval(meso, "events", rng=rng)
-    found["mesoscopic dwell"] = Found(interval=interval, n_worms=evidence.n_worms)
+    meso = find_dwells(study.states(study.finest), lag)
+    found["mesoscopic dwell"] = _mean_of_pooled(evidence, meso.duration, meso.individual)
     return found | _trait_findings(evidence)
+
+
+def _coherence(evidence: Evidence) -> Found:
+    """Give the coherence of the first division its interval, by counting its transitions without each animal."""
+    study, lag = evidence.study, evidence.study.chain.lag
+    counts = np.array([_transitions(study.states(MACRO).of(i), lag) for i in range(evidence.n_worms)])
+    without = leave_one_out(counts)
+    with np.errstate(invalid="ignore"):
+        kept = np.diagonal(without, axis1=1, axis2=2) / without.sum(axis=2)
+    return evidence.pooled(study.cut.coherence, kept.min(axis=1), "share")
+
+
+def _transitions(states: Symbols, lag: float) -> FloatArray:
+    """Count the transitions between the states of one animal, and back."""
+    first, last = states.segments.pairs(states.sampling.frames(lag))
+    before, after = states.labels[first], states.labels[last]
+    known, n = (before >= 0) & (after >= 0), states.n_states
+    counts = np.bincount(before[known] * n + after[known], minlength=n * n).reshape(n, n)
+    return np.asarray(counts + counts.T, dtype=float)
+
+
+def _mean_of_pooled(evidence: Evidence, values: FloatArray, individual: IntArray, scale: Scale = "positive") -> Found:
+    """Average values of all animals together, such as those of all frames of a state; interval over animals."""
+    known = np.isfinite(values)
+    total = np.bincount(individual[known], values[known], evidence.n_worms)
+    n = np.bincount(individual[known], minlength=evidence.n_worms)
+    visited = n > 0  # who never was in the state tells nothing of it
+    without = leave_one_out(total[visited]), leave_one_out(n[visited])
+    left_out = np.divide(*without, out=np.full(without[1].shape, np.nan), where=without[1] > 0)
+    return evidence.pooled(float(total.sum() / n.sum()) if n.any() else np.nan, left_out, scale)
 
 
 def _biexponential_findings(evidence: Evidence) -> Findings:
@@ -72,34 +103,48 @@ def _biexponential_findings(evidence: Evidence) -> Findings:
 
 
 def _pirouette_share(evidence: Evidence) -> Found:
-    return evidence.over_animals(time_budget(evidence.study.states(MACRO))[:, PIROUETTE])
+    return evidence.over_animals(time_budget(evidence.study.states(MACRO))[:, PIROUETTE], "share")
 
 
 def _trait_findings(evidence: Evidence) -> Findings:
     """Shares of time, velocities and wavelengths of the states of the finest level, by name."""
     study = evidence.study
-    names, traits = state_names(study, study.finest), traits_at(study, study.finest)
-    shares = time_budget(study.states(study.finest))
-    jumps = jump_chain(study.states(study.finest)).probabilities
-    found = {
-        f"jump of {before} to {after}": evidence.whole(jumps[i, j])
-        for i, before in enumerate(names)
-        for j, after in enumerate(names)
-    }
+    names, states = state_names(study, study.finest), study.states(study.finest)
+    shares, velocity = time_budget(states), phase_velocity(study.postures)
+    found = _jump_findings(evidence, names)
     for k, name in enumerate(names):
-        found[f"measure of {name}"] = evidence.over_animals(shares[:, k])
-        found[f"velocity of {name}"] = evidence.whole(traits.velocity[k])
+        rows = np.flatnonzero(states.segments.valid & (states.labels == k))
+        owner = states.segments.row_individual[rows]
+        found[f"measure of {name}"] = evidence.over_animals(shares[:, k], "share")
+        found[f"velocity of {name}"] = _mean_of_pooled(evidence, velocity[rows], owner, "signed")
         if name in WAVELENGTHS:
-            found[f"wavelength of {name}"] = evidence.whole(_paper_wavelength(study, k))
+            found[f"wavelength of {name}"] = _paper_wavelength(evidence, rows)
     return found
 
 
-def _paper_wavelength(study: Study, state: int) -> float:
-    """Median wavelength in a state by the published estimate, in up to 5000 of its frames."""
-    rows = np.flatnonzero(study.states(study.finest).labels == state)
-    rows = rows[:: max(1, rows.size // 5000)]
+def _jump_findings(evidence: Evidence, names: Sequence[str]) -> Findings:
+    """Probabilities of the next state, frame by frame."""
+    states = evidence.study.states(evidence.study.finest)
+    counts = np.array([jump_chain(states.of(i)).counts for i in range(evidence.n_worms)])
+    without = leave_one_out(counts)
+    with np.errstate(invalid="ignore"):
+        left_out = without / without.sum(axis=2, keepdims=True)
+    jumps = jump_chain(states).probabilities
+    return {
+        f"jump of {before} to {after}": evidence.pooled(float(jumps[i, j]), left_out[:, i, j], "share")
+        for i, before in enumerate(names)
+        for j, after in enumerate(names)
+    }
+
+
+def _paper_wavelength(evidence: Evidence, rows: IntArray) -> Found:
+    """Median wavelength in some frames by the published estimate, in up to 5000 of them."""
+    study, rows = evidence.study, rows[:: max(1, rows.size // 5000)]
     frames = Series.from_rows(study.postures.values[rows], study.postures.sampling)
-    return float(np.nanmedian(wavelength(body_basis(study).reconstruct(frames), "paper")))
+    waves = wavelength(body_basis(study).reconstruct(frames), "paper")
+    owner = study.postures.segments.row_individual[rows]
+    left_out = [np.nanmedian(waves[owner != i]) if (owner != i).any() else np.nan for i in np.unique(owner)]
+    return evidence.pooled(float(np.nanmedian(waves)), np.array(left_out))
 
 
 def _posture_findings(evidence: Evidence) -> Findings:
@@ -109,7 +154,7 @@ def _posture_findings(evidence: Evidence) -> Findings:
         _landmarks(autocorrelation(study.postures.of(i), 6.0, across_gaps=True).values[0])
         for i in range(evidence.n_worms)
     ]
-    found = {key: evidence.over_animals(np.array([one[key] for one in landmarks])) for key in landmarks[0]}
+    found = {key: evidence.over_animals(np.array([one[key] for one in landmarks]), "signed") for key in landmarks[0]}
     counts = find_events(study.postures, EventRule.paper()).counts()
     minutes = np.diff(study.postures.segments.offsets) / study.postures.sampling.rate / 60
     for k, key in enumerate(("reversals", "ventral turns", "dorsal turns")):

@@ -5,12 +5,14 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.interval import Interval, interval_of_mean, jackknife_interval
 from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
-from ethomarkov.coarse.kinetics import find_dwells
+from ethomarkov.coarse.kinetics import find_dwells, mean_stay
 from ethomarkov.coarse.naming import describe_states
+from ethomarkov.coarse.passage import MOST_CHAINS, count_by_unit, resampled_units
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
 from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_states
@@ -24,6 +26,8 @@ from ethomarkov.workflow.study import MACRO, Study
 
 Figures = dict[str, Any]
 
+LOOSE = 1e-4
+"""Of eigenvalues that only tell how far a time is known."""
 UNSTABLE = 0.5
 """Below this overlap a state is not found again; the usual limit for clusters."""
 
@@ -67,7 +71,7 @@ def _chain_figures(study: Study) -> Figures:
         "entropy_rate_nat_per_s": entropy_rate(frame_chain),
         "relaxation_times_s": [round(float(t), 4) for t in study.spectrum.relaxation_times[:5]],
         "eigenvalues": [[float(value.real), float(value.imag)] for value in study.spectrum.eigenvalues],
-        "slowest_relaxation_s": asdict(_relaxation_over_animals(study)),
+        "slowest_relaxation_s": asdict(slowest_relaxation(study)),
         "slowest_reversibilized_s": relaxation_time(study.cut.eigenvalue, study.chain.lag),
     }
 
@@ -102,18 +106,21 @@ def _timescale_figures(study: Study) -> Figures | None:
     }
 
 
-def _relaxation_over_animals(study: Study) -> Interval:
-    """Estimate the slowest relaxation time of each animal's own chain, and its mean over animals."""
-    times = [_relaxation_of(study, i) for i in range(study.postures.segments.n_individuals)]
-    return bootstrap_interval(np.array(times), "animals", rng=generator(study.settings.seed, "relaxation"))
+def slowest_relaxation(study: Study) -> Interval:
+    """Give the slowest relaxation time of the chain of all animals its interval over animals, or blocks of one."""
+    unit, n_units, over = resampled_units(study.symbols, MOST_CHAINS)
+    counts = count_by_unit(study.symbols, study.chain.lag, unit, n_units)
+    whole = sum(counts[1:], counts[0])
+    left_out = np.array([_slowest_time(whole - part, study.chain.lag) for part in counts])
+    return jackknife_interval(float(study.spectrum.relaxation_times[0]), left_out, over)
 
 
-def _relaxation_of(study: Study, individual: int) -> float:
+def _slowest_time(counts: sparse.csr_array, lag: float) -> float:
     try:
-        chain = MarkovChain.from_symbols(study.symbols.of(individual), study.chain.lag)
+        chain = MarkovChain.from_counts(counts, lag)
     except EthomarkovError:
-        return float("nan")  # an animal too short for the lag has no relaxation time of its own
-    times = slow_spectrum(chain, 1).relaxation_times
+        return float("nan")  # nothing is connected without the animal
+    times = slow_spectrum(chain, 1, tolerance=LOOSE).relaxation_times
     return float(times[0]) if times.size else float("nan")
 
 
@@ -134,21 +141,22 @@ def _behaviour_figures(study: Study) -> Figures:
     sentences = describe_states(traits_at(study, study.finest), [state["name"] for state in states])
     return {
         "level": study.finest,
+        "supported": study.tree.n_supported,
+        "verdict": study.tree.verdict(),
         "states": [state | {"description": text} for state, text in zip(states, sentences, strict=True)],
     }
 
 
 def _state_figures(study: Study, level: int) -> list[Figures]:
-    """Share of time, mean stay and stability of the states of a level."""
+    """Share of time, mean dwell time and stability of the states of a level."""
     symbols = study.states(level)
-    dwells = find_dwells(symbols, study.chain.lag).complete
+    dwells = find_dwells(symbols, study.chain.lag)
     shares = symbols.visits() / max(int(symbols.visits().sum()), 1)
-    rng = generator(study.settings.seed, "dwell", level)
     return [
         {
             "name": name,
             "share_of_time": float(shares[k]),
-            "mean_dwell_s": asdict(bootstrap_interval(dwells.of(k).duration, "events", rng=rng)),
+            "mean_dwell_s": asdict(mean_stay(dwells, k)),
             "stability": float(study.tree.stability[node]),
         }
         for k, (name, node) in enumerate(zip(state_names(study, level), study.tree.nodes_at(level), strict=True))
@@ -156,13 +164,14 @@ def _state_figures(study: Study, level: int) -> list[Figures]:
 
 
 def _hopping_figures(study: Study) -> Figures:
-    """Rates between the macrostates, at the lag from which on their own chain is steady."""
-    times, found, is_steady = steady_rates(study, MACRO)
-    row, n = int(np.abs(times.lags - found.lag).argmin()), len(found.by_unit)
+    """Rates between the macrostates."""
+    _, found, is_steady = steady_rates(study, MACRO)
+    n = len(found.by_unit)
     return {
         "lag_s": found.lag,
+        "method": found.method,
         "is_steady": is_steady,
-        "relaxation_s": asdict(_limits(times.times[row, 0], times.low[row, 0], times.high[row, 0], times.over, n)),
+        "relaxation_s": asdict(found.relaxation),
         "rates_per_s": [
             asdict(_limits(found.rates[i, j], found.low[i, j], found.high[i, j], found.over, n))
             for i, j in ((0, 1), (1, 0))
@@ -178,11 +187,10 @@ def _event_figures(study: Study) -> Figures | None:
     """Event rates of data and simulation, where events are defined."""
     if not study.is_worm:
         return None
-    rng = generator(study.settings.seed, "events")
     sources = {"data": (study.postures, "animals"), "simulation": (study.simulated, "runs")}
     return {
         kind: {
-            name: asdict(bootstrap_interval(find_events(series).rates()[:, k], over, rng=rng))
+            name: asdict(interval_of_mean(find_events(series).rates()[:, k], over))
             for name, (series, over) in sources.items()
         }
         for k, kind in enumerate(EVENT_KINDS)
@@ -195,11 +203,16 @@ def _simulation_figures(study: Study) -> Figures:
         "minutes_each": float(np.diff(study.simulated.segments.offsets)[0] / study.simulated.sampling.rate / 60),
         "mode_sd_data": _spread(study.postures),
         "mode_sd_simulation": _spread(study.simulated),
+        "how": study.simulation_choice.explain(),
+        "lag_s": study.simulation_choice.chosen_lag,
+        "passage_s": study.simulation_choice.chosen_passage,
+        "novelty": study.simulation_choice.simulated_novelty,
+        "tried": study.simulation_choice.rows(),
     }
     if study.path is not None:
         speeds = [study.path.speed()[study.path.segments.of(i).valid] for i in range(figures["runs"])]
         means = np.array([speed[np.isfinite(speed)].mean() for speed in speeds if np.isfinite(speed).any()])
-        figures["speed_body_lengths_per_s"] = asdict(bootstrap_interval(means, "runs", rng=study.settings.seed))
+        figures["speed_body_lengths_per_s"] = asdict(interval_of_mean(means, "runs"))
     measured = _measured_speed(study)
     if measured is not None:
         figures["measured_speed_body_lengths_per_s"] = asdict(measured)
@@ -211,7 +224,7 @@ def _measured_speed(study: Study) -> Interval | None:
     speed, offsets = study.measured.speed(study.postures), study.postures.segments.offsets
     tracks = [speed[first:stop] for first, stop in itertools.pairwise(offsets)]
     means = [np.nanmean(track) for track in tracks if np.isfinite(track).any()]
-    return bootstrap_interval(np.array(means), "animals", rng=study.settings.seed) if means else None
+    return interval_of_mean(np.array(means), "animals") if means else None
 
 
 def _spread(series: Series) -> list[float]:
@@ -236,6 +249,8 @@ def study_warnings(study: Study) -> list[str]:
             f"The {study.cut.mode - 2} slowest mode(s) of the chain only set apart rarely visited corners (less than "
             f"{study.settings.min_measure:.0%} of the time); the macrostates follow mode {study.cut.mode}."
         )
+    if study.tree.n_supported < study.finest:
+        found.append(study.tree.verdict())
     unstable = [state["name"] for state in _state_figures(study, study.finest) if state["stability"] < UNSTABLE]
     if unstable:
         found.append(
@@ -247,5 +262,5 @@ def study_warnings(study: Study) -> list[str]:
             "No path was computed: it needs tangent angles along the body. For amplitudes give the basis (--basis)."
         )
     if study.postures.segments.n_individuals == 1:
-        found.append("One animal: no interval over animals can be given.")
+        found.append("One animal: intervals are over blocks of its time, and tell nothing about other animals.")
     return found

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.interval import Interval, Scale, interval_of_mean
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.simulation.animal import MarkovAnimal
+from ethomarkov.simulation.symbols import simulate_symbols
 from ethomarkov.states.symbols import Symbols
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.drifting import Drift, EntryRate, drift, entry_rate
@@ -25,7 +26,7 @@ from ethomarkov.validation.splits import (
     cross_validate,
     worm_statistics,
 )
-from ethomarkov.workflow.checks import AnimalCheck, Check, check_animal, run_duration
+from ethomarkov.workflow.checks import AnimalCheck, Check, check_animal
 from ethomarkov.workflow.runs import animal_model
 from ethomarkov.workflow.study import MACRO, Study
 from ethomarkov.workflow.summary import study_warnings
@@ -257,6 +258,8 @@ def fit_rule(study: Study, seed: int = 0) -> FitRule:
         n_delays=study.settings.n_delays,
         n_states=study.settings.n_states,
         lag=study.chain.lag,
+        simulation_lag=study.simulation_choice.chosen_lag,
+        passage=study.simulation_choice.chosen_passage,
         min_measure=study.settings.min_measure,
         method=study.settings.unfolding,
         seed=seed,
@@ -305,8 +308,8 @@ def _entries(study: Study, states: Symbols, over: str = "animals") -> EntryRate:
 
 def _run_entries(study: Study, n_runs: int, seed: int) -> EntryRate:
     """Count entries into the second macrostate in walks of the model of all animals."""
-    seconds = run_duration(study, int(np.diff(study.postures.segments.offsets).max()))
-    walks = animal_model(study, start="stationary").walk(seconds, n_runs, rng=generator(seed, "entries"))
+    seconds = float(np.diff(study.postures.segments.offsets).max()) / study.postures.sampling.rate
+    walks = simulate_symbols(study.chain, seconds, n_walks=n_runs, rng=generator(seed, "entries"))
     return _entries(study, walks.relabel(study.tree.states_at(MACRO)), "runs")
 
 
@@ -342,10 +345,13 @@ def _over_animals(checks: Sequence[Check]) -> tuple[Interval, Interval]:
             Interval(estimate=one.data, low=one.data_low, high=one.data_high, level=0.95, over="events", n=1),
             Interval(estimate=one.simulation, low=one.low, high=one.high, level=0.95, over="runs", n=one.n_runs),
         )
-    return (
-        bootstrap_interval(np.array([check.data for check in checks]), "animals"),
-        bootstrap_interval(np.array([check.simulation for check in checks]), "animals"),
-    )
+    return _mean_of([check.data for check in checks]), _mean_of([check.simulation for check in checks])
+
+
+def _mean_of(values: Sequence[float]) -> Interval:
+    """Average over animals. All statistics are positive, but the slope of a short path may come out otherwise."""
+    scale: Scale = "positive" if min(values) >= 0 else "signed"
+    return interval_of_mean(np.array(values), "animals", scale=scale)
 
 
 def cross_validate_study(
@@ -370,12 +376,12 @@ def cross_validate_study(
     seed, threads, progress
         Of splits and runs; splits worked on at once; called after each.
     """
-    postures, fit = _modelled(study, animal_models(study)), fit_rule(study, seed)
+    postures, fit = _modelled(study, animal_models(study)), replace(fit_rule(study, seed), leaky=leaky)
     splits = block_splits(postures.segments, n_repeats=n_repeats, rng=generator(seed, "splits"))
-    statistics = worm_statistics(fit.lag)
+    statistics = worm_statistics(fit.steps[1])
     statistics = statistics if study.is_worm else {LEAVING: statistics[LEAVING]}
     statistics |= {CORRELATION: lambda postures, _: autocorrelation(postures, CORRELATION_SECONDS).values[0]}
-    return cross_validate(postures, replace(fit, leaky=leaky), splits, statistics, threads=threads, progress=progress)
+    return cross_validate(postures, fit, splits, statistics, threads=threads, progress=progress)
 
 
 def _warnings(study: Study, agreements: Sequence[Agreement], held_out: HeldOut, drifting: Drift) -> Iterator[str]:

@@ -19,6 +19,7 @@ BRIEF = (*QUICK, "--no-scan")
 """For what the scan has no part in; it takes most of the time of so small a study."""
 DEMO = ("--worms", "2", "--minutes", "2")
 PARTS = ["provenance.json", "report.html", "settings.toml", "study.nc"]
+DEMO_PARTS = [*PARTS, "truth.nc"]
 
 
 def names_in(directory) -> list[str]:
@@ -74,21 +75,42 @@ def short_demo(cli, monkeypatch):
 def assert_demo(outcome, directory) -> None:
     code, out, err = outcome
     assert (code, err) == (0, "")
-    assert names_in(directory) == PARTS
+    assert names_in(directory) == DEMO_PARTS
     assert "2 animals, 4.0 min at 16 Hz" in out
-    assert "truth" in out
+    table = out.partition("found beside true")[2].partition("These worms are synthetic, so the truth is known.")[0]
+    for row in ("share of time in runs (%)", "rate run → pirouette (1/s)", "slowest relaxation time (s)", "drag ratio"):
+        assert row in table
+    assert re.search(r"number of states +\d +7 +–", table)
+    assert out.rstrip().splitlines()[-1].startswith("Open ")
     assert str(directory / "report.html") in out
 
 
 def test_demo_writes_study_and_report_and_tells_the_truth_beside_it(short_demo, tmp_path):
     assert_demo(short_demo("--out", tmp_path / "d"), tmp_path / "d")
+    page = (tmp_path / "d" / "report.html").read_text(encoding="utf-8")
+    first, second = page.index("<table"), page.index("<table", page.index("<table") + 1)
+    assert 'class="truth"' in page[first:second]
+    assert "<td>number of states</td>" in page[first:second]
+
+
+def test_the_truth_of_a_demo_is_shown_again_for_this_demo_alone(cli, short_demo, no_pictures, files, tmp_path):
+    """`report` finds it; a later run on other animals into the same directory does not."""
+    assert short_demo("--quiet", "--out", tmp_path, "--threads", 1) == (0, "", "")
+    (tmp_path / "report.html").unlink()
+    assert cli("report", tmp_path)[0] == 0
+    assert 'class="truth"' in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert cli("run", files["nc"], "--out", tmp_path, *BRIEF, "--quiet") == (0, "", "")
+    assert (tmp_path / "truth.nc").is_file()
+    for command in ((), ("report", tmp_path)):
+        assert not command or cli(*command)[0] == 0
+        assert 'class="truth"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_demo_as_users_run_it(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli("demo", *DEMO, "--quiet") == (0, "", "")
-    assert names_in(tmp_path / "ethomarkov-demo") == PARTS
+    assert names_in(tmp_path / "ethomarkov-demo") == DEMO_PARTS
 
 
 def test_demo_depends_on_its_seed_alone(short_demo, no_pictures, tmp_path):
@@ -259,17 +281,18 @@ def test_summary_as_json_equals_the_study_in_memory(cli, study, files, worms):
 
 
 def test_json_of_one_short_animal_has_no_nan(cli, no_pictures, recordings, tmp_path):
-    """One animal has no interval, and a walk of one second no speed."""
+    """One animal has intervals over blocks, and a single walk has none."""
     one = recordings["angle"].select(["worm_00"])
     write_recording(one, tmp_path / "one.nc")
-    options = (*QUICK[:4], "--simulated-minutes", "0.012")
+    options = (*QUICK[:2], "--walks", "1", "--simulated-minutes", "0.012")
     code, out, err = cli("run", tmp_path / "one.nc", "--out", tmp_path / "s", *options)
     assert (code, err) == (0, "")
     assert "nan" not in out
     page = (tmp_path / "s" / "report.html").read_text().partition("<script")[0]
     assert not re.search(r"\bnan\b", page)
     found = json.loads(cli("summary", tmp_path / "s", "--json")[1], parse_constant=reject_constant)
-    assert found["chain"]["slowest_relaxation_s"]["low"] is None
+    assert found["chain"]["slowest_relaxation_s"]["over"] == "blocks"
+    assert found["simulation"]["speed_body_lengths_per_s"]["low"] is None
 
 
 def test_tables_fit_a_narrow_terminal(cli, study, monkeypatch):

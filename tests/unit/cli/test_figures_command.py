@@ -61,7 +61,7 @@ def test_results_of_other_commands_complete_the_figures(cli, own, no_pictures, m
         )
     quick = ("--threads", 1, "--quiet")
     for command in (
-        ("states", own, "--levels", 2, "--resamples", 0, "--shuffles", 0),
+        ("states", own, "--levels", 2, "--resamples", 0),
         ("validate", own, "--runs", 3, "--repeats", 2),
         ("simulate", own, "--runs", 2, "--minutes", 8),
         ("simulate", own, "--state", "each", "--runs", 2, "--minutes", 1, "--out", own / "simulation_states"),

@@ -24,8 +24,9 @@ from ethomarkov.workflow.kinetics import Kinetics
 from ethomarkov.workflow.paths import Reconstruction
 from ethomarkov.workflow.runs import Runs
 from ethomarkov.workflow.states import given_names, state_names
+from ethomarkov.workflow.study import regrow_study
 
-FAST = ("--resamples", "0", "--shuffles", "0", "--threads", "1")
+FAST = ("--resamples", "0", "--threads", "1")
 SHORT = ("--runs", "2", "--minutes", "0.5", "--threads", "1")
 STATE_FILES = {
     "bouts.csv",
@@ -36,8 +37,6 @@ STATE_FILES = {
     "states_movement.nc",
     "transitions.csv",
 }
-FINE = ("fast run", "slow run", "dorsal turn", "ventral turn")
-"""What the study of two worms shows at four states."""
 
 
 @pytest.fixture
@@ -64,7 +63,17 @@ def quick(monkeypatch, no_pictures):
 
 
 @pytest.fixture(scope="module")
-def named(study, tmp_path_factory):
+def fine(study) -> tuple[str, ...]:
+    """What the study shows at four states, first a name that it has there alone."""
+    grown = regrow_study(Study.load(study.directory), {"n_behaviours": 4, "n_resamples": 0})
+    names = given_names(grown, 4)
+    others = {name for level in (1, 2, 3) for name in given_names(grown, level)}
+    old = next(name for name in names if name not in others)
+    return (old, *(name for name in names if name != old))
+
+
+@pytest.fixture(scope="module")
+def named(study, fine, tmp_path_factory):
     """A study with four states, two names of which are new, without figures; and what was said."""
     directory = tmp_path_factory.mktemp("named") / "study"
     shutil.copytree(study.directory, directory)
@@ -72,8 +81,8 @@ def named(study, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
         patch.setenv("COLUMNS", "1000")
         leave_out_the_slow(patch)
-        renames = ("slow run=head casting", "pirouette = reorientation")
-        states(directory, levels=4, rename=renames, resamples=0, shuffles=0, running=RunningOptions(threads=1))
+        renames = (f"{fine[0]}=head casting", "pirouette = reorientation")
+        states(directory, levels=4, rename=renames, resamples=0, running=RunningOptions(threads=1))
     return directory, out.getvalue()
 
 
@@ -109,40 +118,40 @@ def assert_refused(outcome, *words):
 # --- states ----------------------------------------------------------------------------------------------------------
 
 
-def test_states_writes_its_files_and_the_study(named, grown):
+def test_states_writes_its_files_and_the_study(named, grown, fine):
     directory, out = named
     assert {path.name for path in (directory / "states").iterdir()} == STATE_FILES
     assert grown.tree.levels == (1, 2, 3, 4)
-    assert grown.settings.names == {"slow run": "head casting", "pirouette": "reorientation"}
-    assert set(given_names(grown, 4)) == set(FINE)
+    assert grown.settings.names == {fine[0]: "head casting", "pirouette": "reorientation"}
+    assert set(given_names(grown, 4)) == set(fine)
     for words in ("head casting", "reorientation", "coherence", "per s", "Chapman-Kolmogorov"):
         assert words in out
-    assert "slow run" not in out
+    assert fine[0] not in out
 
 
-def test_new_names_are_in_every_table(named):
+def test_new_names_are_in_every_table(named, fine):
     folder = named[0] / "states"
-    fine = {"fast run", "head casting", "dorsal turn", "ventral turn"}
-    assert set(table(folder / "budget.csv")[0]) == {"animal", *(f"share of {name}" for name in fine)}
-    assert {row["state"] for row in table(folder / "states.csv") if row["level"] == "4"} == fine
+    new = {"head casting", *("reorientation" if name == "pirouette" else name for name in fine[1:])}
+    assert set(table(folder / "budget.csv")[0]) == {"animal", *(f"share of {name}" for name in new)}
+    assert {row["state"] for row in table(folder / "states.csv") if row["level"] == "4"} == new
     assert {row["state"] for row in table(folder / "states.csv") if row["level"] == "2"} == {"run", "reorientation"}
     jumps = table(folder / "transitions.csv")
-    assert {row["from"] for row in jumps if row["level"] == "4"} == fine
+    assert {row["from"] for row in jumps if row["level"] == "4"} == new
     assert {row["to"] for row in jumps if row["level"] == "2"} == {"run", "reorientation"}
     text = (folder / "bouts.csv").read_text(encoding="utf-8")
     assert "head casting" in text
     for file in ("bouts.csv", "states.csv", "transitions.csv", "budget.csv"):
-        words = (folder / file).read_text(encoding="utf-8")
-        assert "slow run" not in words
-        assert "pirouette" not in words
+        rows = table(folder / file)
+        words = {word for row in rows for word in row.values()} | {name.removeprefix("share of ") for name in rows[0]}
+        assert not {fine[0], "pirouette"} & words
 
 
-def test_new_names_are_in_later_commands(cli, named):
+def test_new_names_are_in_later_commands(cli, named, fine):
     code, out, err = cli("summary", named[0])
     assert (code, err) == (0, "")
     assert "head casting" in out
     assert "reorientation" in out
-    assert "slow run" not in out
+    assert fine[0] not in out
 
 
 def test_the_tables_agree_with_the_study(named, grown):
@@ -201,7 +210,7 @@ def test_bad_renames_change_nothing(cli, copy, quick, renames, words):
 
 @pytest.mark.parametrize(
     "option",
-    [("--levels", "1"), ("--resamples", "-1"), ("--shuffles", "-1"), ("--seeds", "-1"), ("--min-measure", "0.5"),
+    [("--levels", "1"), ("--resamples", "-1"), ("--seeds", "-1"), ("--min-measure", "0.5"),
      ("--min-measure", "nan")],
     ids=str,
 )  # fmt: skip
@@ -211,7 +220,7 @@ def test_bad_options_of_states(cli, copy, option):
     assert everything(copy) == before
 
 
-def test_a_smaller_tree_after_a_rename(cli, named, tmp_path, quick):
+def test_a_smaller_tree_after_a_rename(cli, named, fine, tmp_path, quick):
     """A name that was given to a state of a larger tree must not stand in the way of a smaller one.
 
     The study file itself may be named instead of its directory.
@@ -223,7 +232,7 @@ def test_a_smaller_tree_after_a_rename(cli, named, tmp_path, quick):
     assert "not possible here: left out by the tests" in out
     small = Study.load(copy)
     assert small.tree.levels == (1, 2)
-    assert small.settings.names == {"slow run": "head casting", "pirouette": "reorientation"}
+    assert small.settings.names == {fine[0]: "head casting", "pirouette": "reorientation"}
     assert {row["state"] for row in table(copy / "states" / "states.csv")} == {"run", "reorientation"}
 
 
@@ -341,14 +350,15 @@ def test_bad_options_of_simulate(cli, study, tmp_path, options, words):
 
 
 def test_the_shortest_run(cli, study, tmp_path, quick):
-    """Two steps of the chain are the least that --minutes takes, and they work."""
+    """Two steps of the simulation are the least that --minutes takes, and they work."""
+    least = 2 * Study.load(study.directory).simulation_choice.chosen_lag / 60
     code, out, err = cli(
         "simulate",
         study.directory,
         "--runs",
         "1",
         "--minutes",
-        "0.025",
+        f"{least:.9f}",
         "--threads",
         "1",
         "--animal",

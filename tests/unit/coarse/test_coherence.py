@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.signal import find_peaks
 
 from ethomarkov.coarse import best_cut
-from ethomarkov.coarse.coherence import FLAT, coherence_along, cut_along
+from ethomarkov.coarse.coherence import FLAT, Flux, coherence_along, cut_along, cut_at, list_cuts, published_cut
 from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov import MarkovChain
 
@@ -29,6 +29,13 @@ def stays(chain, members):
 def brute_force(chain, phi):
     thresholds = np.unique(phi)[1:]
     return thresholds, np.array([min(stays(chain, phi >= c), stays(chain, phi < c)) for c in thresholds])
+
+
+def explained(chain, phi, upper):
+    """Share of the variance of a mode between two sets."""
+    mean = chain.stationary @ phi
+    of_sets = [np.average(phi[upper == side], weights=chain.stationary[upper == side]) for side in (0, 1)]
+    return chain.stationary @ (np.take(of_sets, upper) - mean) ** 2 / (chain.stationary @ (phi - mean) ** 2)
 
 
 def blocks(sizes, leave, seed=0):
@@ -76,6 +83,39 @@ class TestCurve:
         phi = np.array([0.0, 1.0, 2.0])
         np.testing.assert_allclose(coherence_along(phi, chain)[1], brute_force(chain, phi)[1], rtol=1e-6)
 
+    @pytest.mark.parametrize("seed", range(4))
+    def test_persistence_is_the_eigenvalue_of_the_two_sets(self, seed):
+        """Lumped to two states, a chain has the eigenvalues 1 and λ_c."""
+        chain = chain_of(random_matrix(20, seed))
+        phi = np.random.default_rng(seed).normal(size=20)
+        cuts = list_cuts(phi, Flux.from_chain(chain))
+        flux = np.diag(chain.stationary) @ chain.transition.toarray()
+        for k, threshold in enumerate(cuts.thresholds):
+            sets = np.stack([phi < threshold, phi >= threshold]).astype(float)
+            lumped = sets @ flux @ sets.T
+            eigenvalues = np.sort(np.linalg.eigvals(lumped / lumped.sum(axis=1, keepdims=True)).real)
+            assert cuts.persistence[k] == pytest.approx(eigenvalues[0], abs=1e-12)
+            assert cuts.measure[k] == pytest.approx(chain.stationary[phi >= threshold].sum())
+            assert cuts.explained[k] == pytest.approx(explained(chain, phi, (phi >= threshold).astype(int)))
+
+    def test_score_of_two_values(self):
+        """A mode of two values is explained by its two sets: the score is the persistence."""
+        cuts = list_cuts(np.array([-1.0, 2.0]), Flux.from_chain(chain_of([[0.9, 0.1], [0.3, 0.7]])))
+        np.testing.assert_allclose(cuts.explained, [1.0])
+        np.testing.assert_allclose(cuts.score, [0.6])
+
+    def test_score_of_an_even_line(self):
+        """Cut in the middle, a variable that is spread evenly is explained to three quarters."""
+        cuts = list_cuts(np.arange(400.0), Flux.from_chain(chain_of(np.ones((400, 400)))))
+        assert cuts.explained.max() == pytest.approx(0.75, abs=1e-4)
+        assert cuts.thresholds[cuts.explained.argmax()] == 200
+
+    def test_symmetric_counts_are_a_flux(self):
+        counts = random_matrix(9) * 50
+        flux = Flux.from_counts(sparse.csr_array(counts))
+        np.testing.assert_allclose(flux.matrix.toarray(), (counts + counts.T) / (2 * counts.sum()))
+        np.testing.assert_allclose(flux.measure, flux.matrix.toarray().sum(axis=0))
+
 
 class TestBestCut:
     def test_two_blocks_are_told_apart(self):
@@ -90,8 +130,11 @@ class TestBestCut:
         chain = chain_of(random_matrix(40))
         cut = best_cut(chain, min_measure=0.0)
         np.testing.assert_array_equal(cut.upper, cut.phi >= cut.threshold)
-        assert cut.coherence == cut.curve.max()
         assert cut.threshold == cut.thresholds[cut.curve.argmax()]
+        sets = [stays(chain, cut.upper == side) for side in (0, 1)]
+        assert cut.coherence == pytest.approx(min(sets), abs=1e-12)
+        assert cut.persistence == pytest.approx(sum(sets) - 1, abs=1e-12)
+        assert cut.curve.max() == pytest.approx(cut.persistence * explained(chain, cut.phi, cut.upper), abs=1e-12)
         dense = np.sort(np.linalg.eigvals(chain.reversibilized().transition.toarray()).real)
         assert cut.eigenvalue == pytest.approx(dense[-2], abs=1e-9)
 
@@ -122,6 +165,30 @@ class TestBestCut:
         assert len(set(cut.upper[20:40])) == 1
         assert cut.upper[0] != cut.upper[20]
         assert cut.eigenvalue < published.eigenvalue
+
+    def test_the_slow_mode_is_cut_though_a_faster_one_is_better_explained(self):
+        """Three groups: a walk along a line that loses its memory late, and a pair of states that are told apart well.
+
+        The share of a mode that two sets explain places the cut along a mode; it does not choose the mode.
+        """
+        line = np.diag(np.full(30, 0.98)) + 0.01 * (np.eye(30, k=1) + np.eye(30, k=-1))
+        line[[0, -1], [0, -1]] += 0.01
+        pair = np.array([[0.94, 0.06], [0.06, 0.94]])
+        chain = chain_of(np.kron(line, pair))
+        cut = best_cut(chain)
+        assert cut.mode == 2
+        assert cut.upper.reshape(30, 2).std(axis=1).max() == 0  # the pair is not told apart
+        assert cut.upper[:30].mean() in {0.0, 1.0}
+        along_pair = cut_along(Flux.from_chain(chain), np.tile([-1.0, 1.0], 30), 0.88, 3)
+        assert along_pair.curve.max() > cut.curve.max()
+        assert along_pair.persistence < cut.persistence
+
+    def test_a_known_cut_is_described_as_it_was(self):
+        chain = chain_of(blocks([12, 9], [0.1, 0.12]))
+        cut = best_cut(chain)
+        again = cut_at(chain, cut.phi, cut.threshold, cut.eigenvalue, cut.mode)
+        assert (again.coherence, again.persistence, again.undecided) == (cut.coherence, cut.persistence, cut.undecided)
+        np.testing.assert_array_equal(again.upper, cut.upper)
 
     def test_no_cut_is_large_enough(self):
         with pytest.raises(ConnectivityError, match="each hold 60%"):
@@ -176,25 +243,36 @@ class TestPublishedRule:
         chain = chain_of([[0.5, 0.5, 0, 0], [0.4, 0.2, 0.4, 0], [0, 0.45, 0.45, 0.1], [0, 0, 0.02, 0.98]])
         phi = np.arange(4.0)
         with pytest.raises(ConnectivityError, match='rule="best"'):
-            cut_along(chain, phi, 0.5, 2, "paper")
-        assert not cut_along(chain, phi, 0.5, 2).is_interior
+            published_cut(Flux.from_chain(chain), phi, 0.5, 2)
+        cut = cut_along(Flux.from_chain(chain), phi, 0.5, 2)
+        assert cut.upper.tolist() == [0, 0, 0, 1]
+        assert not cut.is_interior
 
 
 class TestTies:
-    # A walk on four states of equal time: leaving {0}, {0, 1} and {0, 1, 2} is equally hard.
-    EQUAL = ((0.95, 0.05, 0, 0), (0.05, 0.85, 0.1, 0), (0, 0.1, 0.85, 0.05), (0, 0, 0.05, 0.95))
+    """Without memory no set persists: all cuts are equally bad, whatever they explain."""
 
-    def test_the_more_even_of_equal_cuts_is_taken(self):
-        chain = chain_of(self.EQUAL)
-        np.testing.assert_allclose(coherence_along(np.arange(4.0), chain)[1], 0.95, atol=1e-12)
-        cut = best_cut(chain)
-        assert cut.upper[0] == cut.upper[1] != cut.upper[2] == cut.upper[3]
+    LAW = np.array([0.1, 0.15, 0.3, 0.2, 0.25])
 
-    def test_all_cuts_being_equal_none_is_decided(self):
-        cut = best_cut(chain_of(self.EQUAL))
+    @pytest.fixture
+    def cut(self):
+        flux = Flux.from_chain(chain_of(np.tile(self.LAW, (5, 1))))
+        return cut_along(flux, np.array([-2.0, -1.0, 0.5, 1.0, 2.0]), 0.0, 2)
+
+    def test_the_more_even_of_equal_cuts_is_taken(self, cut):
+        np.testing.assert_allclose(cut.curve, 0, atol=1e-12)
+        assert cut.upper.tolist() == [0, 0, 0, 1, 1]  # 0.55 and 0.45
+
+    def test_all_cuts_being_equal_none_is_decided(self, cut):
         assert (cut.flat_from, cut.flat_to) == (cut.thresholds[0], cut.thresholds[-1])
-        assert cut.undecided == pytest.approx(0.5)  # only the two ends never change sides
+        assert cut.undecided == pytest.approx(1 - 0.1 - 0.25)  # only the two ends never change sides
         assert not cut.is_interior
+
+    def test_no_set_is_too_small(self):
+        flux = Flux.from_chain(chain_of(np.tile(self.LAW, (5, 1))))
+        phi = np.arange(5.0)
+        assert cut_along(flux, phi, 0.0, 2, min_measure=0.449).upper.tolist() == [0, 0, 0, 1, 1]
+        assert cut_along(flux, phi, 0.0, 2, min_measure=0.451) is None
 
     @pytest.mark.parametrize("seed", range(5))
     def test_mirror_images_are_cut_in_the_middle(self, seed):
@@ -212,7 +290,7 @@ class TestTies:
 class TestHowWellTheCutIsKnown:
     @pytest.mark.parametrize("seed", range(8))
     def test_flat_stretch_by_brute_force(self, seed):
-        """Walk from the best cut to either side while coherence holds; who changes sides on the way is undecided."""
+        """Walk from the best cut to either side while the score holds; who changes sides on the way is undecided."""
         chain = chain_of(blocks([12, 9], [0.1, 0.1 + 0.02 * seed], seed) + 0.002)
         cut = best_cut(chain)
         best = int(cut.curve.argmax())
@@ -225,7 +303,7 @@ class TestHowWellTheCutIsKnown:
         changes = sides.any(axis=0) & ~sides.all(axis=0)
         assert (cut.flat_from, cut.flat_to) == (cut.thresholds[near[0]], cut.thresholds[near[-1]])
         assert cut.undecided == pytest.approx(chain.stationary[changes].sum(), abs=1e-12)
-        lower = cut.curve < cut.coherence - 1e-12
+        lower = cut.curve < cut.curve[best] - 1e-12
         assert cut.is_interior == bool(lower[:best].any() and lower[best + 1 :].any())
 
     def test_a_sharp_border_is_decided(self):
@@ -234,8 +312,9 @@ class TestHowWellTheCutIsKnown:
         assert cut.flat_from == cut.flat_to == cut.threshold
 
     def test_a_smooth_border_is_not(self):
-        """A walk on a line without any barrier: many cuts near the middle are as good."""
+        """A walk on a line without any barrier: several cuts near the middle are as good."""
         step = np.eye(41, k=1) + np.eye(41, k=-1) + 8 * np.eye(41)
         cut = best_cut(chain_of(step))
-        assert cut.undecided > 0.1
+        assert cut.undecided > 0.05
+        assert cut.flat_from < 0 < cut.flat_to  # both sides of the middle
         assert cut.is_interior

@@ -15,7 +15,9 @@ from ethomarkov.coarse.kinetics import (
     find_dwells,
     jump_chain,
     leaving_rate,
+    mean_stay,
     survival,
+    units_of_stays,
 )
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.states import Symbols
@@ -185,11 +187,11 @@ def test_the_censored_rate_is_right_where_runs_are_short_and_the_published_one_i
     walk = hopping_chain(np.array([[0.95, 0.05], [0.1, 0.9]]), 25, n_walks=3000, rng=2)
     dwells = find_dwells(walk)
     for over in ("animals", "events"):
-        rate = leaving_rate(dwells, 0, over=over, n_resamples=300)
+        rate = leaving_rate(dwells, 0, over=over)
         assert rate.low < 0.05 < rate.high
         assert (rate.high - rate.low) / 0.05 < 0.1
         assert rate.over == over
-    assert leaving_rate(dwells, 0, convention="paper", n_resamples=100).low > 0.06
+    assert leaving_rate(dwells, 0, convention="paper").low > 0.06
 
 
 def test_animals_are_resampled_whole():
@@ -198,16 +200,32 @@ def test_animals_are_resampled_whole():
     slow = hopping_chain(np.array([[0.95, 0.05], [0.5, 0.5]]), 2000, n_walks=1, rng=1).labels
     labels = np.concatenate([fast, slow] * 3)
     dwells = find_dwells(labelled(labels, np.arange(7) * 2000, rate=1.0, n_states=2))
-    animals, events = (leaving_rate(dwells, 0, over=over, n_resamples=500) for over in ("animals", "events"))
+    animals, events = (leaving_rate(dwells, 0, over=over) for over in ("animals", "events"))
     assert animals.n == 6
     assert events.n == len(dwells.of(0))
     assert animals.high - animals.low > 3 * (events.high - events.low)
 
 
-def test_one_animal_has_no_interval_over_animals():
-    rate = leaving_rate(find_dwells(labelled([0, 1, 0, 1])), 0)
-    assert rate.n == 1
-    assert np.isnan(rate.low)
+def test_one_animal_has_an_interval_over_blocks_and_none_over_animals():
+    walk = hopping_chain(np.array([[0.95, 0.05], [0.1, 0.9]]), 4000, n_walks=1, rng=2)
+    rate = leaving_rate(find_dwells(walk), 0)
+    assert (rate.over, rate.n) == ("blocks", 20)
+    assert rate.low < 0.05 < rate.high
+    assert np.isnan(leaving_rate(find_dwells(walk), 0, over="animals").low)
+
+
+def test_a_stay_belongs_to_the_block_in_which_it_begins():
+    dwells = find_dwells(labelled([0] * 39 + [1] * 3 + [0] * 38, rate=1.0))
+    assert units_of_stays(dwells, "blocks").tolist() == [0, 1, 2]
+    assert units_of_stays(dwells.of(0), "blocks").tolist() == [0, 1]
+
+
+def test_a_state_that_was_not_left_has_the_upper_limit_of_three_ends():
+    dwells = find_dwells(labelled([0] * 41 + [0] * 61, np.array([0, 41, 102]), rate=1.0, n_states=2))
+    rate = leaving_rate(dwells, 0)
+    assert (rate.estimate, rate.low) == (0.0, 0.0)
+    assert rate.high == pytest.approx(-np.log(0.05) / 100)
+    assert np.isnan([mean_stay(dwells, 0).estimate, mean_stay(dwells, 0).low, mean_stay(dwells, 0).high]).all()
 
 
 @pytest.mark.parametrize("wrong", [{"convention": "published"}, {"over": "worms"}])

@@ -37,15 +37,22 @@ class TestDoubleWell:
     CORE = 0.7
 
     @staticmethod
-    def exact_relaxation(temperature):
-        """Second eigenvalue of the Fokker–Planck operator, by finite differences that keep detailed balance."""
+    def slow_mode(temperature):
+        """Relaxation time of the Fokker–Planck operator, and the share of the sign of x that its slow mode holds.
+
+        By finite differences that keep detailed balance.
+        """
         x = np.linspace(-2.5, 2.5, 2001)
         V, step = x**4 / 4 - x**2 / 2, x[1] - x[0]
         up = temperature / step**2 * np.exp(-np.diff(V) / (2 * temperature))
         down = temperature / step**2 * np.exp(np.diff(V) / (2 * temperature))
         leave = np.append(up, 0) + np.append(0, down)
         n = x.size
-        return -1 / eigh_tridiagonal(-leave, np.sqrt(up * down), select="i", select_range=(n - 2, n - 1))[0][0]
+        found, modes = eigh_tridiagonal(-leave, np.sqrt(up * down), select="i", select_range=(n - 2, n - 1))
+        return -1 / found[0], float(modes[:, 0] @ (np.sign(x) * modes[:, 1])) ** 2
+
+    def exact_relaxation(self, temperature):
+        return self.slow_mode(temperature)[0]
 
     @staticmethod
     def exact_passage(temperature, reach):
@@ -94,24 +101,49 @@ class TestDoubleWell:
         return sum(np.count_nonzero(np.diff(row[row != 0])) for row in core)
 
     def test_hopping_rates(self, well):
-        """At a lag past the recrossings of the barrier the rates are Λ₂ / 2; at one frame they are many times that."""
+        """Two lags give Λ₂ / 2; one lag adds what flickers across the barrier, many times as much at one frame.
+
+        The two-state chain has λ_c(τ) = c exp(−Λ₂ τ) once faster modes are over, with the share c of the sign of x that
+        the slow mode holds: at one lag rates are too high by −ln c / 2τ each, at 8 s still by 7 % of the truth.
+        """
         temperature, x, centers, symbols = well
-        true = 1 / (2 * self.exact_relaxation(temperature))
+        relaxation, share = self.slow_mode(temperature)
+        true, excess = 1 / (2 * relaxation), -np.log(share) / 16.0
+        assert 1.05 < (true + excess) / true < 1.1
         side = (centers > 0).astype(int)
-        short, long = (hopping_rates(symbols, side, lag, n_resamples=200) for lag in (0.1, 8.0))
-        assert (short.low[[0, 1], [1, 0]] > 2 * true).all()
-        assert ((long.low < true) & (true < long.high))[[0, 1], [1, 0]].all()
+        short, long = (hopping_rates(symbols, side, lag, method="one lag") for lag in (0.1, 8.0))
+        two, hops = hopping_rates(symbols, side, 2.0), ([0, 1], [1, 0])
+        assert (two.low[hops] < true).all()
+        assert (true < two.high[hops]).all()
+        assert (short.low[hops] > 2 * true).all()
+        assert (long.low[hops] < true + excess).all()
+        assert (true + excess < long.high[hops]).all()
+        assert long.rates[hops].mean() - two.rates[hops].mean() == pytest.approx(excess, rel=0.5)
         counted = self.crossings(x) / (x.size * 0.1)
         # From core to core takes longer than from one half to the other, the more so the lower the barrier.
         longer = true * self.exact_passage(temperature, self.seen_core(temperature))
         assert 1.03 < longer < 1.2
-        np.testing.assert_allclose(long.rates[[0, 1], [1, 0]], counted * longer, rtol=0.15)
+        np.testing.assert_allclose(two.rates[hops], counted * longer, rtol=0.15)
+
+    @pytest.mark.slow
+    def test_intervals_of_two_lags_cover(self):
+        """Of 20 rates from ten recordings at least 17 intervals of 95 % hold the truth, at one lag far fewer."""
+        true, covered = 1 / (2 * self.exact_relaxation(0.2)), {"two lags": 0, "one lag": 0}
+        for seed in range(10):
+            series = double_well(300.0, n_walkers=40, temperature=0.2, rng=seed)
+            partition = Partition(40).fit(series)
+            symbols, side = partition.label(series), (partition.microstates_.centers[:, 0] > 0).astype(int)
+            for method in covered:
+                found = hopping_rates(symbols, side, 2.0, method=method)
+                covered[method] += sum(found.low[i, 1 - i] < true < found.high[i, 1 - i] for i in (0, 1))
+        assert covered["two lags"] >= 17
+        assert covered["one lag"] < 10
 
     def test_a_cut_at_the_barrier_is_steady_late(self, well):
         """Recrossings last longer than the lag of the chain: steady only at some relaxation times of a well."""
         temperature, _, centers, symbols = well
         lags = np.arange(1, 21) * 0.5
-        found = two_state_times(symbols, (centers > 0).astype(int), lags, n_resamples=0)
+        found = two_state_times(symbols, (centers > 0).astype(int), lags)
         lag, _ = found.steady_lag()
         assert lag >= 2.0
         assert (np.diff(found.times[:10, 0]) > 0).all()
@@ -135,8 +167,8 @@ def mirrored_orbits(attractor):
 
 @pytest.fixture(scope="module")
 def free_symbols(mirrored_orbits):
-    """A partition that knows nothing of the mirror."""
-    return Partition(1000).fit(mirrored_orbits).label(mirrored_orbits)
+    """Three partitions that know nothing of the mirror."""
+    return [Partition(1000, seed=k).fit(mirrored_orbits).label(mirrored_orbits) for k in range(3)]
 
 
 @pytest.fixture(scope="module")
@@ -166,31 +198,31 @@ class TestLorenz:
     orbit and its mirror image together are even. Figures in brackets are the worst of fifteen orbits.
     """
 
-    @pytest.mark.parametrize(("lag", "exchanged"), [(0.1, 0.95), (0.2, 0.9)])
-    def test_the_sets_are_mirror_images(self, free_symbols, lag, exchanged):
-        """But for the border, which is flat (0.966 at 0.1 s, 0.942 at 0.2 s)."""
-        chain = MarkovChain.from_symbols(free_symbols, lag)
-        cut = best_cut(chain)
-        assert cut.mode == 2
-        assert cut.is_interior
-        assert chain.stationary[cut.upper == 1].sum() == pytest.approx(0.5, abs=0.02)  # (0.007)
-        assert abs(cut.threshold) < 0.05 * np.abs(cut.phi).max()  # published: φ₂ = 0 (0.015)
-        assert share_exchanged(chain, cut, free_symbols) > exchanged
+    @pytest.mark.parametrize("lag", [0.1, 0.2])
+    def test_the_sets_are_mirror_images(self, free_symbols, lag):
+        """But for the border, which is flat: of three partitions two may differ from it by so much, as 29 of 30 do."""
+        chains = [MarkovChain.from_symbols(symbols, lag) for symbols in free_symbols]
+        cuts = [best_cut(chain) for chain in chains]
+        assert np.median([cut.mode for cut in cuts]) == 2
+        assert all(cut.is_interior for cut in cuts)
+        uneven = [abs(chain.stationary[cut.upper == 1].sum() - 0.5) for chain, cut in zip(chains, cuts, strict=True)]
+        assert np.median(uneven) < 0.04  # (0.028)
+        off = [abs(cut.threshold) / np.abs(cut.phi).max() for cut in cuts]
+        assert np.median(off) < 0.05  # published: φ₂ = 0 (0.024)
+        assert np.median(list(map(share_exchanged, chains, cuts, free_symbols))) > 0.92  # (0.931)
 
     @pytest.mark.parametrize("lag", [0.1, 0.2])
     def test_microstates_with_mirror_images(self, mirrored_symbols, lag):
-        """Then the mode changes its sign in the mirror, to the last digits, and cuts differ from it by few states."""
+        """Then the mode changes its sign in the mirror, to the last digits, and no cut is better than its image."""
         chain = MarkovChain.from_symbols(mirrored_symbols, lag)
         cut = best_cut(chain)
         assert chain.states.size == chain.n_states
         scale = np.abs(cut.phi).max()
         np.testing.assert_allclose(cut.phi[500:], -cut.phi[:500], atol=1e-9 * scale)  # (2e-13)
         np.testing.assert_allclose(chain.stationary[500:], chain.stationary[:500], rtol=1e-8)
+        np.testing.assert_allclose(cut.curve, cut.curve[::-1], atol=1e-8)
         assert cut.mode == 2
         assert cut.is_interior
-        assert chain.stationary[cut.upper == 1].sum() == pytest.approx(0.5, abs=0.015)  # (0.0054)
-        assert abs(cut.threshold) < 0.02 * scale  # (0.007)
-        assert share_exchanged(chain, cut, mirrored_symbols) > 0.97  # (0.989)
 
 
 @pytest.fixture(scope="module")
@@ -223,15 +255,15 @@ class TestWorms:
         assert balanced_accuracy_score(truth, states.labels[valid] == 1) >= 0.9
         assert np.mean(states.labels[valid] == 1) == pytest.approx(truth.mean(), abs=0.05)
 
-    def test_rates_at_the_steady_lag(self, worms, symbols, tree):
-        """Pooled worms leave at the mean of their rates. At the lag of the chain flicker still adds to them."""
+    def test_rates_of_two_lags(self, worms, symbols, tree):
+        """Pooled worms leave at the mean of their rates. At a single lag flicker still adds to them."""
         group, true = tree.states_at(2), (1 / worms.truth.mean_dwells()).mean(axis=0)
-        lag, is_steady = two_state_times(symbols, group, 0.25 * np.arange(1, 25), n_resamples=0).steady_lag()
-        assert is_steady
-        steady, short = (hopping_rates(symbols, group, step, n_resamples=500) for step in (lag, 0.25))
+        two = hopping_rates(symbols, group, 0.75)
+        one = hopping_rates(symbols, group, 0.25, method="one lag")
+        assert two.method == "two lags"
         for state, other in ((0, 1), (1, 0)):
-            assert steady.low[state, other] < true[state] < steady.high[state, other]
-            assert true[state] < short.low[state, other]
+            assert two.low[state, other] < true[state] < two.high[state, other]
+            assert true[state] < one.low[state, other]
 
     def test_seven_states_beat_seven_clusters(self, worms, sequences, symbols, tree):
         """Clusters of sequences follow the phase of the body wave; the chain does not care for it."""
@@ -245,7 +277,9 @@ class TestWorms:
         assert scores["tree"] > 1.8 * scores["clusters"]
 
     def test_threads_do_not_matter(self, worms):
-        settings = Settings(n_states=150, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=3, seed=3)
+        settings = Settings(
+            n_states=150, n_behaviours=7, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=3, seed=3
+        )
         one, two = (run_study(worms.recording, settings, basis=worms.basis, threads=k) for k in (1, 2))
         np.testing.assert_array_equal(one.tree.node_of, two.tree.node_of)
         np.testing.assert_array_equal(one.tree.parent, two.tree.parent)

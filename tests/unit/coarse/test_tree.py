@@ -9,8 +9,8 @@ from scipy import sparse
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.coarse.coherence import best_cut
-from ethomarkov.coarse.stability import compare_seeds, match_nodes, resample_tree
-from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree, restrict
+from ethomarkov.coarse.stability import compare_seeds, match_nodes
+from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree, grow_with_cut, restrict
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.io.results import load_result, save_results
 from ethomarkov.markov import MarkovChain
@@ -59,8 +59,9 @@ class TestLevels:
         tree = grow_tree(nested_chain(), 4)
         assert tree.levels == (1, 2, 3, 4)
         assert [np.unique(row).tolist() for row in blocks(tree, 2)] == [[0], [0], [1], [1]]
-        # A holds more of the time than B, so it is divided first; of its children the larger is named first
+        # A falls apart more slowly than B, so it is divided first; of its children the larger is named first
         assert [np.unique(row).tolist() for row in blocks(tree, 3)] == [[0], [1], [2], [2]]
+        assert tree.persistence[0] > tree.persistence[1] > tree.persistence[2]
         assert [np.unique(row).tolist() for row in blocks(tree, 4)] == [[0], [1], [2], [3]]
 
     def test_measures_are_those_of_the_stationary_law(self):
@@ -88,6 +89,7 @@ class TestLevels:
         cut, tree = best_cut(chain), grow_tree(chain, 2)
         np.testing.assert_array_equal(tree.states_at(2) == 1, cut.upper == 1)
         assert (tree.coherence[0], tree.undecided[0], tree.mode[0]) == (cut.coherence, cut.undecided, cut.mode)
+        assert tree.persistence[0] == cut.persistence
         assert tree.relaxation[0] == pytest.approx(-1.0 / np.log(cut.eigenvalue))
 
     def test_microstates_outside_the_chain_have_no_state(self):
@@ -135,7 +137,7 @@ class TestRestriction:
         matrix[:4, 4:8], matrix[4:8, :4] = 0.3, 0.3
         matrix[:8, 8:12], matrix[8:12, :8] = 0.02, 0.02
         matrix[0, 12], matrix[12, 8] = 0.1, 0.1
-        by_flux, left = (grow_tree(chain_of(matrix), GrowthRule(n_states=6, leftover=how)) for how in LEFTOVERS)
+        by_flux, left = (grow_tree(chain_of(matrix), GrowthRule(n_states=3, leftover=how)) for how in LEFTOVERS)
         for tree in (by_flux, left):
             assert tree.states_at(2)[12] == tree.states_at(2)[0] == tree.states_at(2)[7]
             node = int(np.flatnonzero(tree.left_over)[0])
@@ -158,22 +160,86 @@ class TestStopping:
         assert "each hold 20% of the time" in tree.remark[0]
         assert grow_tree(chain, GrowthRule(n_states=3, min_measure=0.01)).levels == (1, 2, 3)
 
-    def test_by_noise(self):
-        """Two states that last and nothing within: the first division stands above noise, no other does."""
-        rng = np.random.default_rng(1)
-        hidden = np.cumsum(rng.random(6000) < 0.02) % 2
-        labels = rng.integers(0, 10, 6000) + 10 * hidden
-        symbols = symbols_of(labels, 20)
+    def test_by_evidence_with_the_reason(self):
+        """Two states that last and nothing within: the first division is supported, no other is."""
+        symbols = hopping_symbols()
         chain = MarkovChain.from_symbols(symbols, 1.0)
-        tree = grow_tree(chain, GrowthRule(n_states=6, n_shuffles=20), symbols=symbols)
+        tree = grow_tree(chain, symbols=symbols)
         assert tree.levels == (1, 2)
-        assert tree.relaxation[0] > 5 * tree.noise[0]
-        assert all("noise of shuffled symbols" in tree.remark[k] for k in (1, 2))
+        assert tree.n_supported == 2
+        assert tree.held_out[0] > 0.9
+        assert tree.noise[0] < 0.3
+        assert all(tree.remark[k] for k in (1, 2))
+        assert "2 states apart" in tree.verdict()
+        assert "Further" not in tree.verdict()
+
+    def test_more_states_than_are_supported_are_marked(self):
+        symbols = hopping_symbols()
+        chain = MarkovChain.from_symbols(symbols, 1.0)
+        tree = grow_tree(chain, 4, symbols=symbols)
+        assert tree.levels == (1, 2, 3, 4)
+        assert tree.n_supported == 2
+        assert tree.is_supported.tolist() == [True] * 3 + [False] * 4
+        assert all(tree.remark[node] for node in range(1, tree.n_nodes) if tree.divided[node] > 0)
+        assert "not supported" in tree.verdict()
         assert max(grow_tree(chain, 6).levels) == 6
 
-    def test_noise_needs_symbols(self):
+    def test_without_states_there_is_one_division_and_what_speaks_against_it(self):
+        labels = np.random.default_rng(0).integers(0, 12, 6000)
+        symbols = symbols_of(labels, 12, individuals=4)
+        tree = grow_tree(MarkovChain.from_symbols(symbols, 1.0), symbols=symbols)
+        assert tree.levels == (1, 2)
+        assert tree.n_supported == 1
+        assert "short-lived" in tree.remark[0]
+        assert tree.verdict().startswith("No slow states")
+
+    def test_without_symbols_nothing_is_judged(self):
+        tree = grow_tree(nested_chain(), 4)
+        assert tree.is_supported.all()
+        assert np.isnan([*tree.held_out, *tree.stability, *tree.noise]).all()
+        assert "not tested" in tree.verdict()
+
+    @pytest.mark.parametrize("symbols", [None, "given"])
+    def test_how_many_states_is_asked_of_symbols(self, symbols):
+        growth = GrowthRule() if symbols is None else dataclasses.replace(GrowthRule.paper(), n_states=None)
+        given = None if symbols is None else hopping_symbols()
         with pytest.raises(InputFormatError, match="pass symbols="):
-            grow_tree(nested_chain(), GrowthRule(n_shuffles=3))
+            grow_tree(nested_chain(), growth, symbols=given)
+
+    def test_the_first_division_is_described_on_the_chain(self):
+        symbols = hopping_symbols()
+        chain = MarkovChain.from_symbols(symbols, 1.0)
+        tree, cut = grow_with_cut(chain, symbols=symbols)
+        assert cut.phi.size == chain.states.size
+        upper = tree.states_at(2)[chain.states]
+        assert set(zip(cut.upper.tolist(), upper.tolist(), strict=True)) in ({(0, 0), (1, 1)}, {(0, 1), (1, 0)})
+        assert grow_with_cut(chain, 1)[1] is None
+
+    def test_the_published_rule_divides_the_largest_and_judges_nothing(self):
+        """B is the slower to relax and the smaller: divided first by persistence, last as published."""
+        between = np.array(
+            [
+                [0.84, 0.15, 0.005, 0.005],
+                [0.15, 0.84, 0.005, 0.005],
+                [0.01, 0.01, 0.94, 0.04],
+                [0.01, 0.01, 0.04, 0.94],
+            ]
+        )
+        within = np.random.default_rng(0).random((4, 4, 6, 6)) + 0.2
+        within /= within.sum(axis=3, keepdims=True)
+        chain = chain_of((between[:, :, None, None] * within).transpose(0, 2, 1, 3).reshape(24, 24))
+        by_pace = grow_tree(chain, 3)
+        published = grow_tree(chain, dataclasses.replace(GrowthRule.paper(), n_states=3))
+        assert by_pace.divided[2] == 3
+        assert published.divided[1] == 3
+        assert published.leftover == "unassigned"
+
+
+def hopping_symbols(seed=1):
+    """Four animals that hop between two sets of ten microstates every 50 frames, at random within each."""
+    rng = np.random.default_rng(seed)
+    hidden = np.cumsum(rng.random(8000) < 0.02) % 2
+    return symbols_of(rng.integers(0, 10, 8000) + 10 * hidden, 20, individuals=4)
 
 
 @pytest.fixture(scope="module")
@@ -185,26 +251,32 @@ def walked():
 class TestStability:
     def test_true_states_are_found_again_and_others_are_not(self, walked):
         chain, symbols = walked
-        growth = GrowthRule(n_states=7)
-        tree = resample_tree(grow_tree(chain, growth), symbols, growth, n_resamples=10)
-        real = [node for node in range(tree.n_nodes) if tree.born[node] <= 4]
-        finer = [node for node in range(tree.n_nodes) if tree.born[node] > 4]
+        tree = grow_tree(chain, GrowthRule(n_states=7, n_resamples=10), symbols=symbols)
+        real = [node for node in range(1, tree.n_nodes) if tree.born[node] <= 4]
+        finer = [node for node in range(1, tree.n_nodes) if tree.born[node] > 4]
         assert tree.stability[real].min() > 0.97
-        assert tree.stability[finer].max() < 0.9
+        assert tree.stability[finer].min() < 0.6
+        assert tree.is_supported[real].all()
+        assert not tree.is_supported[finer].any()
         assert tree.split_stability(0) == pytest.approx(tree.stability[[1, 2]].min())
+        assert np.isnan(tree.split_stability(tree.n_nodes - 1))
 
-    def test_does_not_depend_on_threads(self, walked):
+    def test_depends_on_the_seed_alone(self, walked):
         chain, symbols = walked
-        growth = GrowthRule(n_states=5)
-        trees = [resample_tree(grow_tree(chain, growth), symbols, growth, n_resamples=4, threads=k) for k in (1, 2)]
+        trees = [grow_tree(chain, GrowthRule(n_states=5, n_resamples=4, seed=k), symbols=symbols) for k in (1, 1, 2)]
         np.testing.assert_array_equal(trees[0].stability, trees[1].stability)
+        assert not np.array_equal(trees[0].stability, trees[2].stability, equal_nan=True)
+
+    def test_none_is_measured_where_none_is_asked_for(self, walked):
+        chain, symbols = walked
+        tree = grow_tree(chain, GrowthRule(n_resamples=0), symbols=symbols)
+        assert np.isnan(tree.stability).all()
+        assert tree.n_supported == 4
 
     def test_one_animal_is_resampled_in_blocks(self, walked):
         symbols = simulate_symbols(walked[0], 20_000, n_walks=1, rng=4)
-        growth = GrowthRule(n_states=2)
-        tree = grow_tree(MarkovChain.from_symbols(symbols, 1.0), growth)
-        tree = resample_tree(tree, symbols, growth, n_resamples=5)
-        assert 0.9 < tree.stability.min() <= 1.0
+        tree = grow_tree(MarkovChain.from_symbols(symbols, 1.0), GrowthRule(n_states=2, n_resamples=5), symbols=symbols)
+        assert 0.9 < tree.stability[1:].min() <= 1.0
 
     def test_overlap_by_hand(self):
         """One of four equal microstates changes sides: {0, 1} against {0}, {2, 3} against {1, 2, 3}."""

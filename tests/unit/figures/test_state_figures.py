@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 from scipy import sparse
 
-from ethomarkov._core.interval import bootstrap_interval
+from ethomarkov._core.interval import interval_of_mean, percentile_interval
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
@@ -20,7 +20,6 @@ from ethomarkov.coarse.kinetics import (
     find_dwells,
     jump_chain,
     mean_stay,
-    percentile_interval,
     survival,
     time_budget,
 )
@@ -164,7 +163,8 @@ def test_coherence_of_each_set_is_the_probability_to_stay():
         for found, members in zip(coherence_of_sets(cut.phi, chain)[1][:, k], sides, strict=True):
             stays = law[members] @ transition[np.ix_(members, members)].sum(axis=1)
             assert found == pytest.approx(stays / law[members].sum())
-    np.testing.assert_allclose(coherence_of_sets(cut.phi, chain)[1].min(axis=0), cut.curve)
+    best = np.searchsorted(cut.thresholds, cut.threshold)
+    assert coherence_of_sets(cut.phi, chain)[1][:, best].min() == pytest.approx(cut.coherence)
 
 
 @pytest.mark.parametrize("against", ["share", "mode"])
@@ -246,7 +246,7 @@ def test_the_budget_shows_animals_mean_and_interval(axes):
     for state in range(3):
         animals, mean, bar = axes.lines[3 * state : 3 * state + 3]
         np.testing.assert_allclose(animals.get_xdata(), 100 * shares[:, state])
-        found = bootstrap_interval(shares[:, state], "animals")
+        found = interval_of_mean(shares[:, state], "animals", scale="share")
         assert mean.get_xdata()[0] == pytest.approx(100 * shares[:, state].mean())
         np.testing.assert_allclose(bar.get_xdata(), [100 * found.low, 100 * found.high])
     assert "95 % over animals" in title_of(axes)
@@ -359,7 +359,10 @@ def small_tree(stability: bool = True) -> StateTree:
         measure=np.array([1.0, 0.7, 0.3, 0.5, 0.2]),
         node_of=np.array([3, 4, 2]),
         coherence=np.full(nodes, np.nan),
+        persistence=np.full(nodes, np.nan),
         undecided=np.full(nodes, np.nan),
+        held_out=np.full(nodes, np.nan),
+        is_supported=np.full(nodes, True),
         mode=np.zeros(nodes, dtype=int),
         relaxation=np.full(nodes, np.nan),
         noise=np.full(nodes, np.nan),
@@ -429,7 +432,7 @@ def test_mean_stays_are_time_per_end(n_animals):
         found = mean_stay(dwells, state)
         assert found.estimate == pytest.approx(expected)
         assert found.low < found.estimate < found.high
-        assert found.over == ("animals" if n_animals > 1 else "events")
+        assert found.over == ("animals" if n_animals > 1 else "blocks")
 
 
 def test_a_state_that_is_never_left_has_no_mean_stay():
@@ -519,7 +522,7 @@ def test_the_distribution_of_stays_names_their_means(axes):
         found = survival(dwells, state)
         np.testing.assert_allclose(line.get_ydata(), 1 - np.append(1, found.survival))
         assert legend_of(axes)[state] == f"{'ab'[state]}\n{mean_stay(dwells, state)} s"
-    assert axes.get_legend().get_title().get_text() == "mean stay (95 % over animals)"
+    assert axes.get_legend().get_title().get_text() == "mean dwell time (95 % over animals)"
     assert "0.5 s" in title_of(axes)
     render(axes)
 
@@ -538,7 +541,7 @@ def test_mean_stays_are_drawn_with_their_interval(axes):
         found = mean_stay(dwells, state)
         assert point.get_xdata()[0] == found.estimate
         np.testing.assert_allclose(bar.get_xdata(), [found.low, found.high])
-    assert "over stays" in title_of(axes)
+    assert "over blocks" in title_of(axes)
     render(axes)
 
 
@@ -612,7 +615,7 @@ def test_labels_keep_apart():
 
 
 def test_coarse_times_are_drawn_with_band_and_steady_lag(axes):
-    times = two_state_times(random_symbols(2, 4), np.arange(2), np.array([0.25, 0.5, 1.0, 2.0]), n_resamples=20)
+    times = two_state_times(random_symbols(2, 4), np.arange(2), np.array([0.25, 0.5, 1.0, 2.0]))
     draw_coarse_times(axes, times)
     np.testing.assert_allclose(axes.lines[0].get_xydata(), np.column_stack([times.lags, times.times[:, 0]]))
     np.testing.assert_allclose(axes.lines[1].get_ydata(), times.lags)
@@ -640,7 +643,7 @@ def test_times_that_never_settle_have_no_mark(axes):
 
 
 def test_observed_and_foretold_probabilities_are_drawn(axes):
-    test = chapman_kolmogorov(random_symbols(2, 3, 600), np.arange(2), 0.5, n_steps=4, n_resamples=10)
+    test = chapman_kolmogorov(random_symbols(2, 3, 600), np.arange(2), 0.5, n_steps=4)
     draw_chapman_kolmogorov(axes, test, (0, 1), ("$x_", "b"))
     coarse, micro, observed = axes.lines[:3]
     np.testing.assert_allclose(coarse.get_ydata(), test.coarse[:, 0, 1])
@@ -655,7 +658,7 @@ def test_observed_and_foretold_probabilities_are_drawn(axes):
 
 @pytest.mark.parametrize(("n_states", "n_panels"), [(2, 4), (3, 9), (5, 5)])
 def test_panels_are_full_for_few_states_and_diagonal_for_many(n_states, n_panels):
-    test = chapman_kolmogorov(random_symbols(n_states, 2, 600), np.arange(n_states), 0.5, n_steps=3, n_resamples=5)
+    test = chapman_kolmogorov(random_symbols(n_states, 2, 600), np.arange(n_states), 0.5, n_steps=3)
     figure = draw_chapman_kolmogorov_panels(test, [f"s{k}" for k in range(n_states)])
     assert len(figure.axes) == n_panels
     for k, axes in enumerate(figure.axes):

@@ -308,7 +308,7 @@ def test_kinetics_runs_and_reconstructions_come_back_equal(tmp_path, small_study
     lost = dataclasses.replace(small_study.measured, centroid=np.full_like(small_study.measured.centroid, np.nan))
     rule = CrawlRule(duration=15.0, n_runs=2)
     made = {
-        "kinetics": study_kinetics(small_study, 3, n_resamples=5),
+        "kinetics": study_kinetics(small_study, 3),
         "runs": simulate_runs(small_study, animal_model(small_study), rule),
         "measured": reconstruct_paths(small_study, DragSearch(window=10.0)),
         "unmeasured": reconstruct_paths(dataclasses.replace(small_study, measured=lost)),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ethomarkov._core.interval import bootstrap_interval
+from ethomarkov._core.interval import interval_of_mean
 from ethomarkov.coarse import best_cut
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
 from ethomarkov.markov.spectrum import modes_on_frames, slow_times
@@ -106,5 +106,5 @@ def test_synthetic_worm():
     symbols = symbols_of(worms.basis.project(worms.recording), 500, n_delays=11)
     assert relaxation(symbols, 0.75) == pytest.approx(truth, rel=0.15)
     each = np.array([relaxation(symbols.of(k), 0.75) for k in range(4)])
-    interval = bootstrap_interval(each, "animals")
+    interval = interval_of_mean(each, "animals")
     assert interval.low <= truth <= interval.high

@@ -133,7 +133,7 @@ def test_the_ledger_and_the_settings_stand_in_the_page(page, study):
     for entry in study.ledger.totals():
         assert f"{entry.before:,} {entry.after:,} {entry.lost:,} {entry.reason}" in words
     for name, value in study.settings.model_dump().items():
-        assert f"{name} {value}" in words
+        assert f"{name} {'by the recording' if value is None else value}" in words
 
 
 def test_no_word_of_the_page_is_nan_or_none(page):

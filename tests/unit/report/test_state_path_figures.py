@@ -45,7 +45,7 @@ def words_in(figure) -> str:
 
 
 def kinetics_of(study):
-    return {level: study_kinetics(study, level, n_resamples=5) for level in dict.fromkeys((2, study.finest))}
+    return {level: study_kinetics(study, level) for level in dict.fromkeys((2, study.finest))}
 
 
 @pytest.mark.slow

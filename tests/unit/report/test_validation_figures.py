@@ -19,7 +19,15 @@ NAMES = {"agreement.png", "autocorrelation.png", "distributions.png", "predictio
 @pytest.fixture(scope="module")
 def study():
     worms = simulate_worms(2, 90.0, model=WormModel(missing=0.0), seed=5)
-    settings = Settings(n_states=15, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0, n_behaviours=3)
+    settings = Settings(
+        n_states=15,
+        n_walks=1,
+        simulated_minutes=0.5,
+        simulation_lag=0.75,
+        scan=False,
+        n_resamples=0,
+        n_behaviours=3,
+    )
     return run_study(worms.recording, settings, basis=worms.basis)
 
 

@@ -16,6 +16,5 @@ def worms():
 
 @pytest.fixture(scope="session")
 def study(worms):
-    return run_study(
-        worms.recording, Settings(n_states=15, n_walks=3, simulated_minutes=0.5, seed=2), basis=worms.basis
-    )
+    settings = Settings(n_states=15, n_behaviours=7, n_walks=3, simulated_minutes=0.5, simulation_lag=0.75, seed=2)
+    return run_study(worms.recording, settings, basis=worms.basis)

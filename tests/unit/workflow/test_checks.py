@@ -21,7 +21,15 @@ from ethomarkov.workflow.paths import measured_path
 from ethomarkov.workflow.runs import animal_model, simulate_runs
 
 QUICK = Settings(
-    n_states=60, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0, n_behaviours=2, n_modes=5, seed=2
+    n_states=60,
+    n_walks=1,
+    simulated_minutes=0.5,
+    simulation_lag=0.75,
+    scan=False,
+    n_resamples=0,
+    n_behaviours=2,
+    n_modes=5,
+    seed=2,
 )
 DEVIATIONS = [f"standard deviation of a{k}" for k in range(1, 6)]
 AUTOCORRELATION = "autocorrelation, distance from the mean run"

@@ -19,8 +19,6 @@ from scipy import sparse
 
 from ethomarkov._core import parallel
 from ethomarkov._core.parallel import map_tasks, sent_to
-from ethomarkov.coarse.stability import resample_tree
-from ethomarkov.coarse.tree import GrowthRule, grow_tree
 from ethomarkov.exceptions import (
     ConnectivityError,
     EthomarkovError,
@@ -109,17 +107,6 @@ class TestSameAnswers:
         assert np.unique(one.eigenvalues).size == 9
         np.testing.assert_array_equal(one.eigenvalues, two.eigenvalues)
         np.testing.assert_array_equal(one.eigenvalues, far.eigenvalues)
-
-    def test_stability(self, workers, random_walks):
-        chain, symbols = random_walks
-        growth = GrowthRule(n_states=4, seed=2)
-        tree = grow_tree(chain, growth)
-        one, two, far = everywhere(
-            workers, lambda n: resample_tree(tree, symbols, growth, n_resamples=7, threads=n).stability
-        )
-        assert 0 < one.min() < 1
-        np.testing.assert_array_equal(one, two)
-        np.testing.assert_array_equal(one, far)
 
     def test_cross_validation(self, workers, postures):
         fit = FitRule(n_delays=3, n_states=15, lag=0.25, n_runs=3, max_iterations=4, min_measure=0.0, seed=6)

@@ -45,9 +45,12 @@ lag = 0.5
 min_measure = 0.01
 n_behaviours = 5
 n_resamples = 3
-n_shuffles = 2
+cut = "paper"
+partition = "minibatch"
 n_walks = 7
 simulated_minutes = 2.5
+simulation_lag = 1.0
+simulation_passage = 0.25
 unfolding = "paper"
 drag_ratio = 12.0
 scheme = "paper"
@@ -71,10 +74,13 @@ def test_every_setting_can_be_filed(chosen):
         "min_measure": 0.01,
         "n_behaviours": 5,
         "n_resamples": 3,
-        "n_shuffles": 2,
+        "cut": "paper",
+        "partition": "minibatch",
         "names": {"slow dorsal": "head casting", "run": "crawl"},
         "n_walks": 7,
         "simulated_minutes": 2.5,
+        "simulation_lag": 1.0,
+        "simulation_passage": 0.25,
         "unfolding": "paper",
         "drag_ratio": 12.0,
         "scheme": "paper",
@@ -145,7 +151,16 @@ def test_the_line_of_a_mistake_is_told(chosen, text, place):
 
 
 def test_settings_are_written_back_complete(tmp_path):
-    settings = Settings(n_delays=7, n_states=33, lag=0.5, names={'a "b" = é\\': "x", "run": "crawl"}, scheme="paper")
+    settings = Settings(
+        n_delays=7,
+        n_states=33,
+        lag=0.5,
+        n_behaviours=3,
+        simulation_lag=1.0,
+        simulation_passage=0.5,
+        names={'a "b" = é\\': "x", "run": "crawl"},
+        scheme="paper",
+    )
     write_settings(tmp_path / "settings.toml", settings)
     again = read_settings(tmp_path / "settings.toml")
     assert Settings.model_validate(again.values) == settings
@@ -153,6 +168,13 @@ def test_settings_are_written_back_complete(tmp_path):
     comments = [line for line in again.text.splitlines() if line.startswith("# ")]
     assert len(comments) == 1 + len(Settings.model_fields)
     assert "# Normal over tangential drag, α." in comments
+
+
+def test_what_the_recording_decides_is_left_out(tmp_path):
+    write_settings(tmp_path / "settings.toml", Settings())
+    again = read_settings(tmp_path / "settings.toml")
+    assert Settings.model_validate(again.values) == Settings()
+    assert not {"n_behaviours", "simulation_lag", "simulation_passage"} & set(again.values)
 
 
 def test_all_problems_at_once(chosen):

@@ -13,12 +13,12 @@ from ethomarkov.workflow.states import state_names
 
 @pytest.fixture(scope="module")
 def macro(study):
-    return study_kinetics(study, 2, n_resamples=20)
+    return study_kinetics(study, 2)
 
 
 @pytest.fixture(scope="module")
 def finest(study):
-    return study_kinetics(study, study.finest, n_resamples=10)
+    return study_kinetics(study, study.finest)
 
 
 def looks(study, level):
@@ -109,36 +109,35 @@ def test_chapman_kolmogorov_against_direct_counts(study, macro):
         )
 
 
-def test_steady_rates_explain_the_transitions_at_their_lag(study):
-    times, rates, is_steady = steady_rates(study, 2, n_resamples=5)
-    counts = counts_at(study, 2, round(rates.lag * 16))
-    P = counts / counts.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(expm(rates.rates * rates.lag), P, atol=1e-9)
+def test_rates_explain_what_changes_between_one_lag_and_three(study):
+    times, rates, is_steady = steady_rates(study, 2)
+    assert (rates.lag, rates.method) == (study.chain.lag, "two lags")
+    counts = [counts_at(study, 2, k * round(rates.lag * 16)) for k in (1, 3)]
+    first, third = (one / one.sum(axis=1, keepdims=True) for one in counts)
+    np.testing.assert_allclose(first @ expm(2 * rates.rates * rates.lag), third, atol=1e-9)
     np.testing.assert_allclose(rates.rates.sum(axis=1), 0, atol=1e-12)
-    row = int(np.abs(times.lags - rates.lag).argmin())
-    assert times.lags[row] == pytest.approx(rates.lag)
     # of two states, the relaxation time is one over the sum of both rates
-    assert times.times[row, 0] == pytest.approx(1 / -np.trace(rates.rates), rel=1e-9)
-    assert (rates.lag, is_steady) == times.steady_lag()
+    assert rates.relaxation.estimate == pytest.approx(1 / -np.trace(rates.rates), rel=1e-9)
+    assert is_steady == times.steady_lag()[1]
 
 
 def test_lags_are_whole_frames_that_fit_the_recording(study):
-    times, _, _ = steady_rates(study, 2, n_resamples=2)
+    times, _, _ = steady_rates(study, 2)
     np.testing.assert_allclose(times.lags * 16, np.rint(times.lags * 16), atol=1e-9)
     assert (np.diff(times.lags) > 0).all()
     assert times.lags[0] == 1 / 16
-    assert times.lags[-1] <= min(8.0, study.symbols.segments.longest() / 16 / 4) + 1 / 16
+    assert times.lags[-1] <= min(16 * study.chain.lag, study.symbols.segments.longest() / 16 / 4) + 1 / 16
 
 
 def test_the_same_study_gives_the_same_intervals(study, macro):
-    again = study_kinetics(study, 2, n_resamples=20)
+    again = study_kinetics(study, 2)
     np.testing.assert_array_equal(again.rates.low, macro.rates.low)
     np.testing.assert_array_equal(again.check.observed_high, macro.check.observed_high)
 
 
 def test_a_level_that_is_not_there(study):
     with pytest.raises(ValueError, match="no level of 40 states"):
-        study_kinetics(study, 40, n_resamples=2)
+        study_kinetics(study, 40)
 
 
 def test_laws_only_of_states_with_enough_stays(study, finest, monkeypatch):

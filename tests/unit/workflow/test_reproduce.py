@@ -297,6 +297,10 @@ def test_synthetic_worms():
     assert truth.published.value == 30.0
     assert 25 < truth.ours.estimate < 36
     assert found["truth: share of time in pirouettes"].verdict in ("agrees", "differs")
+    assert found["truth: share of time in pirouettes"].reason.startswith("by our interval: ")
+    assert [row.quantity for row in done.truth.rows][-1] == "number of states"
+    judged = [row for row in done.rows if row.verdict != "cannot be judged"]
+    assert all(row.reason.startswith("by ") for row in judged)
     assert found["entropy rate K=11 N=100"].ours is not None
     # too few sequences for so many microstates
     assert found["entropy rate K=11 N=3162"].verdict == "cannot be judged"

@@ -89,7 +89,8 @@ def test_labels_and_counts_are_those_of_the_pipeline_in_memory(worms, files, mod
 
 @pytest.mark.slow
 def test_a_study_that_fits_is_the_study_in_memory(worms, files, study, tmp_path):
-    settings = Settings(n_states=15, n_walks=3, simulated_minutes=0.5, seed=2)  # those of the fixture
+    # those of the fixture
+    settings = Settings(n_states=15, n_behaviours=7, n_walks=3, simulated_minutes=0.5, simulation_lag=0.75, seed=2)
     found = stream_study(Source(files=files), tmp_path, settings, basis=worms.basis).study
     assert found.settings == study.settings
     for name, result in study.results().items():

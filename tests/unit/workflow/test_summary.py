@@ -6,8 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from ethomarkov.coarse.kinetics import dwell_times
+from ethomarkov._core.interval import jackknife_interval
+from ethomarkov.coarse.kinetics import find_dwells
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
+from ethomarkov.markov.counts import count_transitions
 from ethomarkov.posture import find_events, phase_velocity
 from ethomarkov.recording import Recording, Track
 from ethomarkov.workflow import Settings, run_study
@@ -53,24 +55,25 @@ def test_chain(figures, study):
     )
 
 
-def test_slowest_relaxation_is_a_mean_over_animals(figures, study):
-    times = [
-        slow_spectrum(MarkovChain.from_symbols(study.symbols.of(i), 0.75), 1).relaxation_times[0] for i in range(3)
-    ]
+def test_slowest_relaxation_is_that_of_the_pooled_chain_with_each_animal_left_out(figures, study):
+    counts = [count_transitions(study.symbols.of(i), 12) for i in range(3)]
+    without = [MarkovChain.from_counts(sum(counts) - counts[i], 0.75) for i in range(3)]
+    times = np.array([slow_spectrum(chain, 1).relaxation_times[0] for chain in without])
+    expected = jackknife_interval(study.spectrum.relaxation_times[0], times, "animals")
     found = figures["chain"]["slowest_relaxation_s"]
-    assert found["estimate"] == pytest.approx(np.nanmean(times))
-    assert found["n"] == 3
-    assert found["over"] == "animals"
-    assert found["low"] <= found["estimate"] <= found["high"]
+    assert found["estimate"] == study.spectrum.relaxation_times[0]
+    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high), rel=1e-3)
+    assert (found["n"], found["over"]) == (3, "animals")
 
 
 def test_macrostates(figures, study):
-    labels = study.states().labels
-    state, duration = dwell_times(study.states(), 0.75)
+    labels, dwells = study.states().labels, find_dwells(study.states(), 0.75)
     for k, found in enumerate(figures["macrostates"]["states"]):
         assert found["share_of_time"] == pytest.approx((labels[labels >= 0] == k).mean())
-        assert found["mean_dwell_s"]["estimate"] == pytest.approx(duration[state == k].mean())
-        assert found["mean_dwell_s"]["n"] == (state == k).sum()
+        mine = dwells.of(k)
+        followed = mine.duration.sum() - 0.75 * mine.ends_cut.sum()
+        assert found["mean_dwell_s"]["estimate"] == pytest.approx(followed / (~mine.ends_cut).sum())
+        assert (found["mean_dwell_s"]["n"], found["mean_dwell_s"]["over"]) == (3, "animals")
     assert sum(found["share_of_time"] for found in figures["macrostates"]["states"]) == pytest.approx(1)
 
 
@@ -133,7 +136,10 @@ def test_one_animal_is_told(worms):
     study = short(worms, ["worm_00"], Settings(n_states=10, n_walks=2, simulated_minutes=0.2), worms.basis)
     found = summarize(study)
     assert any("One animal" in warning for warning in found["warnings"])
-    assert np.isnan(found["chain"]["slowest_relaxation_s"]["low"])
+    slowest = found["chain"]["slowest_relaxation_s"]
+    assert (slowest["over"], slowest["n"]) == ("blocks", 20)
+    assert slowest["low"] < slowest["estimate"] < slowest["high"]
+    assert found["macrostates"]["states"][0]["mean_dwell_s"]["over"] == "blocks"
 
 
 def test_rare_states_are_told(worms):

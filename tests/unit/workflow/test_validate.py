@@ -12,6 +12,7 @@ from ethomarkov.recording import Recording, Track
 from ethomarkov.states import Symbols
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.synthetic.worm import WormModel
+from ethomarkov.validation.simulation_choice import SimulationChoice
 from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.checks import AnimalCheck
 from ethomarkov.workflow.validate import (
@@ -236,5 +237,6 @@ def test_a_single_animal_that_is_long_enough_is_held_out_in_blocks():
 def test_the_reason_is_given_where_no_animal_is_long_enough(study):
     """A lag longer than any recording."""
     chain = dataclasses.replace(study.chain, lag=600.0)
+    choice = SimulationChoice.fixed(600.0, 600.0, "a test says so")
     with pytest.raises(EthomarkovError, match="lag=600 s"):
-        validate_study(dataclasses.replace(study, chain=chain), n_runs=2)
+        validate_study(dataclasses.replace(study, chain=chain, simulation_choice=choice), n_runs=2)

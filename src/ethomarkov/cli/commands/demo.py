@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.study_output import print_outcome, run_and_write
+from ethomarkov.cli.study_output import print_outcome, run_beside_truth
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import check_writable
@@ -22,7 +22,7 @@ def demo(
     minutes: float = 10.0,
     running: RunningOptions = DEFAULT,
 ) -> None:
-    """Simulate a few synthetic worms and run the whole study on them.
+    """Simulate a few synthetic worms, run the whole study on them, and set what it finds beside the truth.
 
     Parameters
     ----------
@@ -41,11 +41,5 @@ def demo(
     with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         made = simulate_worms(worms, minutes * 60, seed=running.chosen_seed, threads=threads, progress=progress)
         settings = Settings(seed=running.chosen_seed)
-        figures = run_and_write(made.recording, settings, out, basis=made.basis, threads=threads, progress=progress)
-    print_outcome(console, figures, out)
-    run, pirouette = made.truth.mean_dwells().mean(axis=0)
-    console.print(
-        f"The truth behind these synthetic worms: runs of {run:.1f} s, pirouettes of {pirouette:.1f} s, slowest "
-        f"relaxation {made.truth.relaxation_times().mean():.1f} s (means over worms).",
-        highlight=False,
-    )
+        figures, known = run_beside_truth(made, settings, out, threads=threads, progress=progress)
+    print_outcome(console, figures, out, known)

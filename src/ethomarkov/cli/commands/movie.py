@@ -91,7 +91,7 @@ def _write_run(study: Study, kind: Kind, individual: int, file: Path, how: tuple
 
 def _simulate(study: Study, individual: int, seconds: float, seed: int) -> Runs:
     """Simulate one run, in body lengths."""
-    lag = study.chain.lag
+    lag = study.simulation_choice.chosen_lag
     rule = CrawlRule(
         duration=max(2, -(-seconds // lag)) * lag,
         n_runs=1,

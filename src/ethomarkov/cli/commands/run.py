@@ -40,7 +40,7 @@ class ModelOptions:
     lag: float | None = None
     """Seconds between the states of the chain; 0.75 by default."""
     behaviours: int | None = None
-    """States at the finest level of the tree; 7 by default."""
+    """States at the finest level of the tree; as many as the recording tells apart by default."""
     scan: bool | None = None
     """Scan sequence lengths and numbers of microstates, to see whether they are well chosen; done by default."""
     walks: int | None = None

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ethomarkov._core.interval import Interval, bootstrap_interval
+from ethomarkov._core.interval import Interval, interval_of_mean
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
@@ -115,19 +115,21 @@ def simulate(
         if movies:
             write_movies(loaded, found[0], target, progress)
     console.print(_table(found, data))
+    console.print(f"\n{loaded.simulation_choice.explain()}", highlight=False, markup=False, soft_wrap=True)
     for line in _remarks(found, fitted and state is None, lengths):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"\nWritten to {escape(str(target))}.", highlight=False, soft_wrap=True)
 
 
 def _duration(study: Study, minutes: float) -> float:
-    """Seconds of a run: a whole number of lags, two at least."""
-    n_steps = round(minutes * 60 / study.chain.lag) if np.isfinite(minutes) else 0
+    """Seconds of a run: a whole number of steps, two at least."""
+    lag = study.simulation_choice.chosen_lag
+    n_steps = round(minutes * 60 / lag) if np.isfinite(minutes) else 0
     if n_steps < 2:
         raise InputFormatError(
-            f"--minutes is {minutes:g}; at least two steps of the chain are needed, {2 * study.chain.lag / 60:.3g} min."
+            f"--minutes is {minutes:g}; at least two steps of the simulation are needed, {2 * lag / 60:.3g} min."
         )
-    return n_steps * study.chain.lag
+    return n_steps * lag
 
 
 def _animal_models(study: Study, animal: str) -> Iterator[tuple[int | None, MarkovAnimal]]:
@@ -205,8 +207,8 @@ def _table(found: Sequence[Runs], data: Displacement | None) -> Table:
             escape(one.name),
             here,
             _mean_and_spread(runs, one.diffusion.coefficient) if runs and one.diffusion else "runs too short",
-            str(bootstrap_interval(one.speed, "runs")),
-            str(bootstrap_interval(one.event_rates[:, 0], "runs")) if np.isfinite(one.event_rates).any() else "",
+            str(interval_of_mean(one.speed, "runs")),
+            str(interval_of_mean(one.event_rates[:, 0], "runs")) if np.isfinite(one.event_rates).any() else "",
         )
     return table
 

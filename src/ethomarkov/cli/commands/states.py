@@ -11,15 +11,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ethomarkov._core.interval import bootstrap_interval
 from ethomarkov._core.types import FloatArray
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.coarse.dwell_laws import LawChoice, paper_biexponential
-from ethomarkov.coarse.kinetics import find_dwells
+from ethomarkov.coarse.kinetics import Dwells, find_dwells, mean_stay
 from ethomarkov.coarse.naming import StateTraits
+from ethomarkov.coarse.passage import Rates
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
@@ -43,12 +43,11 @@ TRAIT_TITLES = {
 def states(
     study: Path,
     *,
-    levels: int = 7,
+    levels: int | None = None,
     out: Path | None = None,
     rename: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     min_measure: float | None = None,
     resamples: int = 20,
-    shuffles: int = 10,
     seeds: int = 0,
     running: RunningOptions = DEFAULT,
 ) -> None:
@@ -61,7 +60,7 @@ def states(
     study
         Directory that `ethomarkov run` wrote.
     levels
-        States at the finest level; fewer where no state can be divided any more.
+        States at the finest level, whether or not the recording supports them; by default as many as it supports.
     out
         Directory of the results; `states` in the study's own by default.
     rename
@@ -70,21 +69,17 @@ def states(
         Share of its parent's time that a state must hold; as in the study by default.
     resamples
         Drawings of animals that tell how stable each state is.
-    shuffles
-        Shuffles of its symbols that the slow mode of a state must exceed to be divided; 0 does not ask.
     seeds
         Further partitions into microstates, from other seeds, that tell how stable each state is (slow: each fits all
         microstates anew).
     """
-    for value, least, name in ((levels, 2, "--levels"), (resamples, 0, "--resamples"), (seeds, 0, "--seeds")):
+    for value, least, name in ((levels or 2, 2, "--levels"), (resamples, 0, "--resamples"), (seeds, 0, "--seeds")):
         require_at_least(value, least, name)
-    require_at_least(shuffles, 0, "--shuffles")
     new_names = _renames(rename)
     loaded, home = Study.load(study), _home(study)
     changes: dict[str, object] = {
         "n_behaviours": levels,
         "n_resamples": resamples,
-        "n_shuffles": shuffles,
         "names": {},
     }
     if min_measure is not None:
@@ -164,17 +159,25 @@ def _state_rows(study: Study, over_seeds: FloatArray) -> Iterator[dict[str, obje
                 "parent_node": int(tree.parent[node]),
                 "measure": float(tree.measure[node]),
                 **{item.name: float(getattr(traits, item.name)[k]) for item in fields(StateTraits)},
-                "mean_stay_s": dwells.of(k).complete.mean,
+                **_dwell_columns(dwells, k),
                 "complete_stays": len(dwells.of(k).complete),
                 "stability_resampled": float(tree.stability[node]),
                 "stability_seeds": float(over_seeds[:, node].mean()) if len(over_seeds) else float("nan"),
                 "divided_because_s": float(tree.relaxation[node]),
-                "noise_s": float(tree.noise[node]),
+                "is_supported": bool(tree.is_supported[node]),
                 "coherence": float(tree.coherence[node]),
+                "persistence": float(tree.persistence[node]),
+                "persistence_held_out": float(tree.held_out[node]),
+                "persistence_of_noise": float(tree.noise[node]),
                 "undecided": float(tree.undecided[node]),
                 "leftover_microstates": int(tree.left_over[node]),
                 "remark": tree.remark[node],
             }
+
+
+def _dwell_columns(dwells: Dwells, state: int) -> dict[str, float]:
+    mean = mean_stay(dwells, state)
+    return {"mean_stay_s": mean.estimate, "mean_stay_low_s": mean.low, "mean_stay_high_s": mean.high}
 
 
 def _budget_rows(study: Study, kinetics: Kinetics) -> Iterator[dict[str, object]]:
@@ -215,13 +218,13 @@ def _states_table(study: Study, kinetics: Kinetics, over_seeds: FloatArray) -> T
     traits = traits_at(study, kinetics.level)
     columns = {name: title for name, title in TRAIT_TITLES.items() if np.isfinite(getattr(traits, name)).any()}
     seeds = ("over seeds",) if len(over_seeds) else ()
-    for title in ("state", "share", "mean stay (s)", "stability", *seeds, *columns.values()):
+    for title in ("state", "share", "mean dwell time (s)", "stability", *seeds, *columns.values()):
         table.add_column(title, justify="left" if title == "state" else "right")
     for k, node in enumerate(study.tree.nodes_at(kinetics.level)):
         table.add_row(
             escape(kinetics.names[k]),
             f"{study.tree.measure[node]:.3f}",
-            str(bootstrap_interval(kinetics.dwells.of(k).complete.duration, "events")),
+            str(mean_stay(kinetics.dwells, k)),
             f"{study.tree.stability[node]:.2f}",
             *(f"{over_seeds[:, node].mean():.2f}" for _ in seeds),
             *(f"{getattr(traits, name)[k]:.2f}" for name in columns),
@@ -233,16 +236,16 @@ def _findings(study: Study, macro: Kinetics, laws: Mapping[str, LawChoice]) -> I
     """Say what a reader takes home, in sentences."""
     tree = study.tree
     yield ""
+    yield tree.verdict()
     yield (
         f"The first division has a coherence of {tree.coherence[0]:.3f}; cuts that are as good within 0.01 would move "
         f"{tree.undecided[0]:.1%} of the time to the other side."
     )
-    rates, row = macro.rates, int(np.abs(macro.times.lags - macro.rates.lag).argmin())
+    rates = macro.rates
     yield (
         f"{macro.names[0]} to {macro.names[1]}: {_limits(rates.rates, rates.low, rates.high, (0, 1))} per s; back: "
         f"{_limits(rates.rates, rates.low, rates.high, (1, 0))} per s; relaxation "
-        f"{_limits(macro.times.times, macro.times.low, macro.times.high, (row, 0))} s, at a lag of {rates.lag:.3g} s "
-        f"(95 % over {rates.over})."
+        f"{rates.relaxation} s, from {_lags(rates)} (95 % over {rates.over})."
     )
     if not macro.is_steady:
         yield "The relaxation time of the two states still grows with the lag: they are not quite a Markov chain."
@@ -259,7 +262,8 @@ def _findings(study: Study, macro: Kinetics, laws: Mapping[str, LawChoice]) -> I
     )
     for node, remark in enumerate(tree.remark):
         if remark:
-            yield f"Node {node} ({tree.measure[node]:.1%} of the time) was not divided: {remark}"
+            was = "not supported" if tree.divided[node] > 0 else "not divided"
+            yield f"Node {node} ({tree.measure[node]:.1%} of the time): {was}; a division would be {remark}."
 
 
 def _published_fit(study: Study) -> Iterator[str]:
@@ -272,6 +276,12 @@ def _published_fit(study: Study) -> Iterator[str]:
         f"Two exponentials fitted to all stays as published: {fit.times[0]:.3g} and {fit.times[1]:.3g} s, which would "
         f"give a relaxation of {fit.relaxation} s."
     )
+
+
+def _lags(rates: Rates) -> str:
+    if rates.method == "two lags":
+        return f"what changes between {rates.lag:.3g} and {3 * rates.lag:.3g} s"
+    return f"one lag of {rates.lag:.3g} s"
 
 
 def _limits(estimate: FloatArray, low: FloatArray, high: FloatArray, at: tuple[int, int]) -> str:
