@@ -31,6 +31,7 @@ from ethomarkov._core.types import IntArray
 from ethomarkov.coarse.pcca import pcca_tree
 from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
 from ethomarkov.markov import MarkovChain
+from ethomarkov.selection import choose_model
 from ethomarkov.states import DelayEmbedding, Partition, Symbols
 from ethomarkov.synthetic.labelled import SYSTEMS, LabelledSeries, make_system
 from ethomarkov.synthetic.worm import IS_PIROUETTE
@@ -62,8 +63,8 @@ def _fixed(series: Series, name: str) -> tuple[int, int, float]:
 
 
 def _chosen(series: Series, seed: int) -> tuple[int, int, float]:
-    # >>> Here goes the call of `ethomarkov.selection`: frames of a sequence, microstates, and the lag in seconds.
-    raise NotImplementedError("ethomarkov.selection is not there yet; use --how fixed")
+    choice = choose_model(series, seed=seed)
+    return choice.n_delays, choice.n_states, choice.lag
 
 
 # --- labels -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,5 @@
+"""How long posture sequences, how many microstates and which lag: chosen from the recording, with reasons."""
+
+from ethomarkov.selection.choice import ModelChoice, choose_model
+
+__all__ = ["ModelChoice", "choose_model"]

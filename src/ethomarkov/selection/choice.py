@@ -1,0 +1,570 @@
+"""The choice of K, N and τ: by what animals confirm that were left out.
+
+Entropy rates and scores at one lag grow with the length of sequences because neighbouring sequences overlap, and with the
+number of microstates because fine partitions remember what they were learned from. So two numbers are asked for on
+animals that did not shape the microstates, and neither depends on K or N: how much the state tells about a fixed block
+of the future, and how much of its slow mode is left at lags at which no sequences overlap.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.interval import LEVEL, Interval, jackknife_interval
+from ethomarkov._core.parallel import map_tasks
+from ethomarkov._core.random import generator
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import FloatArray, IntArray, Progress
+from ethomarkov._core.words import count_of
+from ethomarkov.exceptions import EthomarkovError, SamplingError
+from ethomarkov.markov.chain import MarkovChain
+from ethomarkov.markov.spectrum import slow_spectrum
+from ethomarkov.selection.folds import Folds, jackknife_error
+from ethomarkov.selection.horizon import predictability_horizon
+from ethomarkov.selection.trial import Scale, Trial, future_cells, label_by_others, try_candidate
+from ethomarkov.states.delays import DelayEmbedding
+from ethomarkov.states.symbols import Symbols
+
+MOST_FRAMES, FEWEST_FRAMES = 96, 2
+"""Of the longest sequence that is tried."""
+RATIO = 2**0.5
+"""Between lengths that are tried."""
+STATES_TRIED = (10, 18, 32, 56, 100, 178, 316, 562, 1000)
+FIRST_STATES, ROWS_PER_STATE = 100, 100
+"""Microstates with which lengths are compared: at most so many, and one per so many sequences."""
+FEWEST_VISITS = 50
+"""Sequences per microstate, at least."""
+SLOW_LOSS, KNOWN_LOSS = 0.03, 0.02
+"""Share of the best memory, and of the best information, that a shorter sequence may lose."""
+STATES_SLOW_LOSS, STATES_KNOWN_LOSS = 0.05, 0.05
+"""The same for more microstates."""
+LEAST_MEMORY, ERRORS = 0.1, 3.0
+"""Memory that counts as slow, and by how many of its errors it must exceed zero."""
+FLAT = 0.1
+REACHES_PER_TIME, SHRINKS, LEAST_OF_HORIZON = 2, 4, 1 / 6
+"""Sequences are tried up to half of the decay time of the slow mode; the scale shrinks so often, to a sixth of the
+horizon at least."""
+FEWEST_SEQUENCES = 400
+MOST_GROUPS = 12
+"""Units that are left out for the intervals of times; more are taken in groups."""
+LOOSE = 1e-4
+"""Tolerance of eigenvalues that only tell how far a time is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """Length of sequences, number of microstates and lag, with what was tried and why these were taken.
+
+    Parameters
+    ----------
+    n_delays, n_states, lag
+        What was chosen, or set: frames, microstates, seconds.
+    slow_delays, predictive_delays
+        Frames that slow states ask for, and that prediction asks for; the longer of the two is taken. Zero where
+        nothing was tried.
+    horizon
+        Seconds over which a tenth of the variance of postures can be predicted.
+    reach
+        Seconds of the longest sequence that was tried.
+    delays
+        Frames per sequence that were tried.
+    memory, memory_error
+        Of each: autocorrelation, on units left out, of the slow mode that the others define, at lags at which no
+        sequences overlap, less what averaging over a sequence adds; and the standard error of its difference from the
+        best.
+    information, information_error
+        Nats that the state tells, on units left out, about the same block of the future; and the same error.
+    states
+        Numbers of microstates that were tried, at the chosen length.
+    states_memory, states_information
+        The same two numbers of each.
+    lags, times, times_low, times_high
+        Seconds; slowest relaxation time of the chain of all animals, and its interval over units.
+    is_slow
+        Whether a slow mode is confirmed by units that were left out.
+    is_flat
+        Whether the slowest time is steady from the lag on.
+    over
+        What was left out: "animals", or "blocks" of time where there are fewer than five.
+    reason
+        In a sentence for each of the three.
+    warnings
+        What a reader should know before relying on it.
+    """
+
+    n_delays: int
+    n_states: int
+    lag: float
+    slow_delays: int
+    predictive_delays: int
+    horizon: float
+    reach: float
+    delays: IntArray = array_field("length")
+    memory: FloatArray = array_field("length")
+    memory_error: FloatArray = array_field("length")
+    information: FloatArray = array_field("length", unit="nat")
+    information_error: FloatArray = array_field("length", unit="nat")
+    states: IntArray = array_field("number")
+    states_memory: FloatArray = array_field("number")
+    states_information: FloatArray = array_field("number", unit="nat")
+    lags: FloatArray = array_field("lag", unit="s")
+    times: FloatArray = array_field("lag", unit="s")
+    times_low: FloatArray = array_field("lag", unit="s")
+    times_high: FloatArray = array_field("lag", unit="s")
+    is_slow: bool
+    is_flat: bool
+    over: str
+    reason: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    def explain(self) -> str:
+        """Say in one sentence what was used, because of what, and how to do otherwise."""
+        return (
+            f"Used sequences of {count_of(self.n_delays, 'frame')}, {self.n_states} microstates and a lag of "
+            f"{self.lag:.3g} s, because {'; '.join(self.reason)}. To do otherwise: --delays, --microstates, --lag."
+        )
+
+    def verdict(self) -> str:
+        """Say whether slow states can be expected."""
+        if not self.delays.size:
+            return "Nothing was compared."
+        if not self.is_slow:
+            return f"No slow mode is confirmed by {self.over} that were left out."
+        steady = "is steady from the lag on" if self.is_flat else "has no plateau: it still changes with the lag"
+        return f"A slow mode is confirmed by {self.over} that were left out; its relaxation time {steady}."
+
+    def slowest_time(self) -> float:
+        """Slowest relaxation time at the chosen lag, in seconds; NaN where it was not estimated."""
+        if not self.lags.size:
+            return float("nan")
+        return float(self.times[int(np.abs(self.lags - self.lag).argmin())])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """What is not to be chosen, because someone set it; None is chosen."""
+
+    n_delays: int | None = None
+    n_states: int | None = None
+    lag: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lengths:
+    """Trials of all lengths at one scale."""
+
+    scale: Scale
+    delays: tuple[int, ...]
+    trials: list[Trial]
+    time_frames: float
+
+    def memory(self, weights: FloatArray | None = None) -> FloatArray:
+        """Memory of every length, less what averaging over a sequence adds."""
+        raw = np.array([trial.memory(weights) for trial in self.trials])
+        return np.asarray(raw / averaging_gain(np.array(self.delays), self.time_frames))
+
+    def information(self, weights: FloatArray | None = None) -> FloatArray:
+        """Information of every length."""
+        return np.array([trial.nats(weights) for trial in self.trials])
+
+
+def averaging_gain(n_frames: IntArray, time_frames: float) -> FloatArray:
+    """Factor by which averaging over a window raises the autocorrelation of an exponentially decaying variable.
+
+    Parameters
+    ----------
+    n_frames
+        Of the window; one frame is no average.
+    time_frames
+        Decay time.
+
+    Notes
+    -----
+    (sinh a / a)² / ((e^{−2a} − 1 + 2a) / 2a²) with a = w / 2T, at lags of at least w.
+
+    Examples
+    --------
+    >>> averaging_gain(np.array([1]), 10.0)
+    array([1.])
+    """
+    half = (np.asarray(n_frames, dtype=float) - 1) / (2 * time_frames)
+    small = half < 1e-4
+    a = np.where(small, 1.0, half)
+    gain = (np.sinh(a) / a) ** 2 / ((np.exp(-2 * a) - 1 + 2 * a) / (2 * a**2))
+    return np.asarray(np.where(small, 1 + 2 * half / 3, gain))
+
+
+def choose_model(
+    postures: Series,
+    *,
+    fixed: Fixed | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> ModelChoice:
+    """Choose the length of sequences, the number of microstates and the lag.
+
+    Parameters
+    ----------
+    postures
+        Of one animal or of many.
+    fixed
+        What is set and not chosen.
+    seed
+        Of trial microstates.
+    threads, progress
+        See `map_tasks`; the result does not depend on them.
+
+    Notes
+    -----
+    All times are set by the recording: sequences up to the time over which postures can be predicted are tried, shorter
+    where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence whose slow mode has
+    as much memory on units left out as that of the best, but for one standard error or 3 %, and the shortest that tells
+    as much about the future, but for one standard error or 2 %. N is the largest number with which neither falls by
+    more than 5 % or two standard errors. τ is the shortest lag, no shorter than a sequence, from which on the slowest
+    relaxation time of the chain of all animals changes by less than 10 %.
+    """
+    fixed = fixed or Fixed()
+    if fixed.n_delays and fixed.n_states and fixed.lag:
+        return _as_set(fixed.n_delays, fixed.n_states, fixed.lag, ("all three were set",))
+    folds = Folds.from_segments(postures.segments)
+    n_rows = int(postures.segments.count_rows().sum())
+    if n_rows < FEWEST_SEQUENCES or folds.n_folds < 2:
+        return _smallest(postures, fixed, n_rows)
+    work = _Work(postures=postures, folds=folds, seed=seed, threads=threads, progress=progress)
+    horizon = predictability_horizon(postures, folds)
+    lengths = work.compare_lengths(horizon)
+    return _conclude(work, fixed, lengths, horizon)
+
+
+def _as_set(n_delays: int, n_states: int, lag: float, reason: tuple[str, ...], *warnings: str) -> ModelChoice:
+    none, whole = np.empty(0), np.empty(0, dtype=np.int64)
+    return ModelChoice(
+        n_delays=n_delays,
+        n_states=n_states,
+        lag=lag,
+        slow_delays=0,
+        predictive_delays=0,
+        horizon=float("nan"),
+        reach=float("nan"),
+        delays=whole,
+        memory=none,
+        memory_error=none,
+        information=none,
+        information_error=none,
+        states=whole,
+        states_memory=none,
+        states_information=none,
+        lags=none,
+        times=none,
+        times_low=none,
+        times_high=none,
+        is_slow=False,
+        is_flat=False,
+        over="",
+        reason=reason,
+        warnings=warnings,
+    )
+
+
+def _smallest(postures: Series, fixed: Fixed, n_rows: int) -> ModelChoice:
+    """Give a recording that is too short to compare anything the smallest model."""
+    n_delays = fixed.n_delays or 1
+    n_states = fixed.n_states or max(2, min(STATES_TRIED[0], n_rows // FEWEST_VISITS))
+    lag = fixed.lag or n_delays / postures.sampling.rate
+    warning = f"{n_rows} frames are too few to choose by: the smallest model was taken, and nothing confirms it."
+    return _as_set(n_delays, n_states, lag, ("too little is recorded to compare others",), warning)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """A recording and how it is worked on."""
+
+    postures: Series
+    folds: Folds
+    seed: int
+    threads: int
+    progress: Progress | None
+
+    def compare_lengths(self, horizon: int) -> _Lengths:
+        """Try sequences of all lengths; again on a shorter scale where the slow mode itself is shorter."""
+        longest = max(1, self.postures.segments.longest() // 8)
+        reach = max(1, min(max(horizon, FEWEST_FRAMES), MOST_FRAMES, longest))
+        least = max(FEWEST_FRAMES, round(LEAST_OF_HORIZON * horizon))
+        lengths = self._at_scale(Scale.from_reach(reach))
+        for _ in range(SHRINKS):
+            shorter = max(least, round(lengths.time_frames / REACHES_PER_TIME))
+            if shorter >= reach:
+                break
+            reach = shorter
+            lengths = self._at_scale(Scale.from_reach(reach))
+        return lengths
+
+    def _at_scale(self, scale: Scale) -> _Lengths:
+        delays = _geometric(scale.reach)
+        n_rows = int(self.postures.segments.count_rows().sum())
+        n_states = max(2, min(FIRST_STATES, n_rows // ROWS_PER_STATE))
+        trials = self.trials(scale, [(n_delays, n_states) for n_delays in delays], "sequence lengths")
+        best = max(trials, key=lambda trial: trial.memory())
+        return _Lengths(scale=scale, delays=delays, trials=trials, time_frames=_decay_frames(best, scale))
+
+    def trials(self, scale: Scale, candidates: Sequence[tuple[int, int]], what: str) -> list[Trial]:
+        """Try candidates side by side."""
+        future = future_cells(self.postures, self.folds, scale.block, self.seed)
+        return list(
+            map_tasks(
+                lambda one: try_candidate(self.postures, self.folds, scale, one, self.seed, future=future),
+                candidates,
+                threads=self.threads,
+                progress=self.progress,
+                what=what,
+            )
+        )
+
+
+def _geometric(most: int) -> tuple[int, ...]:
+    n = int(np.floor(np.log(most) / np.log(RATIO) + 1e-9)) + 1
+    return tuple(sorted({round(RATIO**k) for k in range(n)} | {most}))
+
+
+def _decay_frames(trial: Trial, scale: Scale) -> float:
+    """Decay time of the slow mode, from its autocorrelation at the first and the last of the far lags."""
+    curve = trial.autocorrelation()
+    if curve[-1] <= 0 or len(scale.far) < 2:  # gone before the last lag
+        return REACHES_PER_TIME * scale.reach / 2
+    if curve[0] <= curve[-1]:
+        return 10.0 * scale.far[-1]
+    return float((scale.far[-1] - scale.far[0]) / np.log(curve[0] / curve[-1]))
+
+
+def _left_out(n_units: int) -> FloatArray:
+    return np.ones((n_units, n_units)) - np.eye(n_units)
+
+
+def confirmed(lengths: _Lengths, folds: Folds) -> tuple[bool, float, float]:
+    """Tell whether the slow mode of the best length has a memory, with its size and error."""
+    best = int(lengths.memory().argmax())
+    error = float(jackknife_error(np.array([lengths.memory(w)[best] for w in _left_out(folds.n_units)])))
+    size = float(lengths.memory()[best])
+    return size > max(ERRORS * error, LEAST_MEMORY), size, error
+
+
+def _paired_errors(values: Sequence[FloatArray], best: int) -> FloatArray:
+    """Standard errors of the differences from the best, from values with each unit left out."""
+    table = np.array(values)
+    return jackknife_error(table[:, [best]] - table)
+
+
+def _shortest_as_good(score: FloatArray, error: FloatArray, loss: float) -> int:
+    """Index of the first that is worse than the best by at most one standard error, or some share of it."""
+    best = float(score.max())
+    return int(np.flatnonzero(best - score <= np.maximum(error, loss * abs(best)))[0])
+
+
+def _conclude(work: _Work, fixed: Fixed, lengths: _Lengths, horizon: int) -> ModelChoice:
+    rate, folds = work.postures.sampling.rate, work.folds
+    is_slow, size, _ = confirmed(lengths, folds)
+    memory, information = lengths.memory(), lengths.information()
+    without = _left_out(folds.n_units)
+    memory_error = _paired_errors([lengths.memory(w) for w in without], int(memory.argmax()))
+    information_error = _paired_errors([lengths.information(w) for w in without], int(information.argmax()))
+    slow = lengths.delays[_shortest_as_good(memory, memory_error, SLOW_LOSS)] if is_slow else 1
+    predictive = lengths.delays[_shortest_as_good(information, information_error, KNOWN_LOSS)]
+    n_delays = fixed.n_delays or max(slow, predictive)
+    numbers, trials = _compare_numbers(work, fixed, lengths.scale, n_delays)
+    n_states = fixed.n_states or numbers[_largest_as_good(trials, folds, is_slow)]
+    times = _times_against_lag(work, n_delays, n_states, lengths.scale)
+    frames, is_flat = _first_flat(times, n_delays, lengths.scale.reach)
+    lag = fixed.lag or frames / rate
+    reasons = (
+        _reason_of_length(fixed, slow, predictive, rate, is_slow, folds.over),
+        _reason_of_number(fixed, numbers, folds.over),
+        _reason_of_lag(fixed, times, lag, is_flat),
+    )
+    return ModelChoice(
+        n_delays=n_delays,
+        n_states=n_states,
+        lag=lag,
+        slow_delays=slow if is_slow else 0,
+        predictive_delays=predictive,
+        horizon=horizon / rate,
+        reach=lengths.scale.reach / rate,
+        delays=np.array(lengths.delays),
+        memory=memory,
+        memory_error=memory_error,
+        information=information,
+        information_error=information_error,
+        states=np.array(numbers),
+        states_memory=np.array([trial.memory() for trial in trials]),
+        states_information=np.array([trial.nats() for trial in trials]),
+        lags=np.array([lag for lag, _ in times]) / rate,
+        times=np.array([found.estimate for _, found in times]),
+        times_low=np.array([found.low for _, found in times]),
+        times_high=np.array([found.high for _, found in times]),
+        is_slow=is_slow,
+        is_flat=is_flat,
+        over=folds.over,
+        reason=reasons,
+        warnings=tuple(_warnings(work, is_slow, size, is_flat, (slow, predictive), n_states)),
+    )
+
+
+# --- number of microstates --------------------------------------------------------------------------------------------
+
+
+def _compare_numbers(work: _Work, fixed: Fixed, scale: Scale, n_delays: int) -> tuple[tuple[int, ...], list[Trial]]:
+    n_rows = work.postures.segments.window_starts(n_delays).size
+    if n_rows == 0:
+        longest = work.postures.segments.longest()
+        raise SamplingError(
+            f"n_delays={n_delays} leaves no sequence: the longest gap-free stretch is {longest} frames. "
+            f"Use at most {longest}, or fill short gaps first."
+        )
+    most = max(2, n_rows // FEWEST_VISITS)
+    numbers = tuple(n for n in STATES_TRIED if n <= most) or (most,)
+    if fixed.n_states:
+        numbers = (fixed.n_states,) if fixed.n_states <= most else (most,)
+    return numbers, work.trials(scale, [(n_delays, n) for n in numbers], "microstates")
+
+
+def _largest_as_good(trials: Sequence[Trial], folds: Folds, is_slow: bool) -> int:
+    """Index of the largest number that loses neither memory nor information."""
+    information = np.array([trial.nats() for trial in trials])
+    best = int(information.argmax())
+    errors = _paired_errors([np.array([t.nats(w) for t in trials]) for w in _left_out(folds.n_units)], best)
+    good = information[best] - information <= np.maximum(2 * errors, STATES_KNOWN_LOSS * abs(information[best]))
+    if is_slow:
+        memory = np.array([trial.memory() for trial in trials])
+        good &= memory >= (1 - STATES_SLOW_LOSS) * memory.max()
+    return int(np.flatnonzero(good)[-1]) if good.any() else best
+
+
+# --- lag --------------------------------------------------------------------------------------------------------------
+
+
+def _times_against_lag(work: _Work, n_delays: int, n_states: int, scale: Scale) -> list[tuple[int, Interval]]:
+    """Slowest relaxation time of the chain of all animals against the lag, from one sequence to four reaches."""
+    sequences = DelayEmbedding(n_delays).transform(work.postures)
+    n_states = min(n_states, int(sequences.segments.count_rows().sum()))
+    everything = np.ones(len(sequences.values), dtype=bool)
+    labels = label_by_others(sequences, everything, n_states, generator(work.seed, "lag", n_delays, n_states))
+    symbols = Symbols(labels=labels, n_states=n_states, segments=sequences.segments, sampling=work.postures.sampling)
+    longest = max(n_delays, sequences.segments.longest() // 4)
+    most = min(max(2 * scale.reach, 4 * n_delays), longest)
+    frames = np.unique(np.geomspace(n_delays, max(most, n_delays), 10).round().astype(int)).tolist()
+    found = map_tasks(
+        lambda lag: _time_at(symbols, work.folds, lag),
+        frames,
+        threads=work.threads,
+        progress=work.progress,
+        what="lags",
+    )
+    return list(zip(frames, found, strict=True))
+
+
+def _time_at(symbols: Symbols, folds: Folds, lag: int) -> Interval:
+    """Slowest relaxation time at a lag, with its interval over units or groups of them."""
+    from scipy import sparse
+
+    n_groups = min(folds.n_units, MOST_GROUPS)
+    first, last = folds.pairs(symbols.segments, lag)
+    group = folds.unit[first] % n_groups
+    shape = (symbols.n_states, symbols.n_states)
+    parts = [
+        sparse.coo_array(
+            (np.ones(int(own.sum())), (symbols.labels[first[own]], symbols.labels[last[own]])), shape=shape
+        ).tocsr()
+        for own in (group == k for k in range(n_groups))
+    ]
+    whole = sum(parts[1:], parts[0])
+    seconds = lag / symbols.sampling.rate
+    left_out = np.array([_slowest(whole - part, seconds, LOOSE) for part in parts])
+    estimate = _slowest(whole, seconds, 0.0)
+    if not np.isfinite(estimate) or not np.isfinite(left_out).all():
+        return Interval(estimate=estimate, low=np.nan, high=np.nan, level=LEVEL, over=folds.over, n=n_groups)
+    return jackknife_interval(estimate, left_out, folds.over)
+
+
+def _slowest(counts, seconds: float, tolerance: float) -> float:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    try:
+        chain = MarkovChain.from_counts(counts, seconds)
+        times = slow_spectrum(chain, 1, tolerance=tolerance).relaxation_times
+    except EthomarkovError:  # nothing is connected at this lag
+        return float("nan")
+    return float(times[0]) if times.size else float("nan")
+
+
+def _first_flat(times: Sequence[tuple[int, Interval]], n_delays: int, reach: int) -> tuple[int, bool]:
+    """Find the first lag from which on the time is steady over a doubling, and as far as the longest sequence."""
+    lags = np.array([lag for lag, _ in times])
+    values = np.array([found.estimate for _, found in times])
+    for k, lag in enumerate(lags.tolist()):
+        end = max(2 * lag, reach)
+        near = (lags >= lag) & (lags <= end)
+        if lags[-1] < 2 * lag * (1 - 1e-9) or not np.isfinite(values[near]).all():
+            break
+        if np.abs(values[near] / values[near][-1] - 1).max() <= FLAT:
+            return int(lags[k]), True
+    return n_delays, False
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def _reason_of_length(fixed: Fixed, slow: int, predictive: int, rate: float, is_slow: bool, over: str) -> str:
+    if fixed.n_delays:
+        return (
+            f"the length was set (prediction asks for {predictive / rate:.3g} s, slow states for {slow / rate:.3g} s)"
+        )
+    if not is_slow:
+        return f"longer sequences than {predictive / rate:.3g} s predict {over} left out no better"
+    taken = "slow states ask for more" if slow > predictive else "prediction asks for more"
+    both = "both ask for it" if slow == predictive else f"{taken}, and the longer is taken"
+    return (
+        f"sequences of {slow / rate:.3g} s show the slow mode and of {predictive / rate:.3g} s predict as well as any "
+        f"on {over} left out ({both})"
+    )
+
+
+def _reason_of_number(fixed: Fixed, numbers: Sequence[int], over: str) -> str:
+    if fixed.n_states:
+        return "the number of microstates was set"
+    return (
+        f"of {numbers[0]} to {numbers[-1]} microstates it is the largest number that loses nothing on {over} left out"
+    )
+
+
+def _reason_of_lag(fixed: Fixed, times: Sequence[tuple[int, Interval]], lag: float, is_flat: bool) -> str:
+    if fixed.lag:
+        return "the lag was set"
+    if is_flat:
+        return f"from {lag:.3g} s on the slowest relaxation time changes by less than 10 %"
+    return "the slowest relaxation time has no plateau, so the lag is one sequence"
+
+
+def _warnings(
+    work: _Work, is_slow: bool, size: float, is_flat: bool, lengths: tuple[int, int], n_states: int
+) -> list[str]:
+    found = []
+    if not is_slow:
+        found.append(
+            f"No slow mode is confirmed by {work.folds.over} left out (memory {size:.2f}): expect no slow states."
+        )
+    elif not is_flat:
+        found.append("The slowest relaxation time still changes with the lag: it is no property of the animal yet.")
+    slow, predictive = lengths
+    if is_slow and max(slow, predictive) > 2 * min(slow, predictive):
+        found.append(
+            f"Slow states ask for {slow} frames and prediction for {predictive}: one model does not serve both equally."
+        )
+    visits = int(work.postures.segments.count_rows().sum()) // n_states
+    if n_states < FIRST_STATES // 2:
+        found.append(f"A small model: {n_states} microstates, each visited {visits:,} times; more data allow more.")
+    if work.folds.over == "blocks":
+        found.append("Fewer than five animals: blocks of time were left out, which tell nothing about other animals.")
+    return found
