@@ -21,8 +21,7 @@ COMMANDS = {
     "data": "Fetch the paper's data, or say how to get it.",
     "run": "Run a study on your recordings.",
     "stream": "Run a study on more recordings than fit into memory, a few at a time.",
-    "scan": "Find the sequence length and the number of microstates that suit your recordings.",
-    "timescales": "Measure the relaxation times of a study against the lag and above a noise floor.",
+    "choose": "Choose sequence length, number of microstates and lag, and say why; timescales above noise.",
     "states": "Divide the behaviour of a study into a tree of states; name and time them.",
     "simulate": "Simulate many runs of a study's animals or states, and how far they get.",
     "path": "Compute paths from recorded postures, and fit the drag ratio to measured paths.",
@@ -40,6 +39,8 @@ COMMANDS = {
     "bench": "Time the stages of a study on this machine, and say what larger studies would need.",
 }
 
+RENAMED = {"scan": "choose", "timescales": "choose"}
+"""Commands of earlier versions, and what does their work now."""
 READING = frozenset(COMMANDS) - {"demo", "data", "bench"}
 """Commands that begin by reading recordings or a study."""
 HELP = frozenset({"--help", "-h"})
@@ -63,6 +64,10 @@ def main() -> None:
 
         start_early()  # it gets ready while this process imports what the command needs
     console = Console(stderr=True)
+    if sys.argv[1:2] and sys.argv[1] in RENAMED:
+        new = RENAMED[sys.argv[1]]
+        console.print(f"[bold red]error:[/] `{sys.argv[1]}` is now `ethomarkov {new}`; see `ethomarkov {new} --help`.")
+        sys.exit(2)
     try:
         command, bound, _ = app.parse_args(exit_on_error=False, print_error=True)
         check_arguments(bound.arguments)

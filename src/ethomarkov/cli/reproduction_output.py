@@ -7,17 +7,14 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ethomarkov._core.types import Progress
+from ethomarkov.cli.choice_output import draw_scan_figure, draw_timescales_figure, write_scan, write_timescales
 from ethomarkov.cli.commands.forage import FIGURE_FILE, write_foraging
 from ethomarkov.cli.commands.path import measured_diffusion, write_paths
-from ethomarkov.cli.commands.scan import draw_scan_figure, write_scan
 from ethomarkov.cli.commands.simulate import write_runs
-from ethomarkov.cli.commands.timescales import draw_timescales_figure, write_timescales
 from ethomarkov.cli.commands.validate import write_validation
 from ethomarkov.cli.tables import write_table
-from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.figures.style import save_figures
 from ethomarkov.io.atomic import atomic_path
-from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_states
 from ethomarkov.report import render_report
 from ethomarkov.report.extras import gather_extras
 from ethomarkov.report.page import REPORT_FILE
@@ -59,7 +56,7 @@ def write_scoreboard(done: Reproduction, holdings: Holdings, out: Path) -> None:
 
 
 def write_reproduction(done: Reproduction, study: Study, out: Path) -> list[Pictures]:
-    """Write what the commands scan, timescales, simulate, path, validate and forage would, into their directories.
+    """Write what the commands choose, simulate, path, validate and forage would, into their directories.
 
     Parameters
     ----------
@@ -94,19 +91,12 @@ def write_reproduction(done: Reproduction, study: Study, out: Path) -> list[Pict
 def _write_scans(done: Reproduction, study: Study, out: Path) -> Iterator[Pictures]:
     table, scanned = done.results["entropy_scan"], done.results["worm_lag_scan"]
     if table is not None:
-        try:
-            states = choose_n_states(table)
-            choices = states, choose_n_delays(table, int(states.value), rng=study.settings.seed)
-        except EthomarkovError:  # too little data for any choice
-            choices = None
-        if choices is not None:
-            write_scan(table, choices, None, out)
-            yield out, partial(draw_scan_figure, table, choices)
+        write_scan(table, out)
+        yield out, partial(draw_scan_figure, table)
     if scanned is not None:
-        choice = choose_lag(scanned.slowest(), rng=study.settings.seed)
-        found = scanned, done.results["pooled_floor"], done.results["long_spectrum"], choice
+        found = scanned, done.results["pooled_floor"], done.results["long_spectrum"]
         write_timescales(*found, out)
-        yield out, partial(draw_timescales_figure, *found)
+        yield out, partial(draw_timescales_figure, *found, study.chain.lag)
 
 
 def _write_runs(done: Reproduction, study: Study, out: Path) -> Iterator[Pictures]:

@@ -80,8 +80,8 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
             f"seed {choices['seed']}"
         ),
     )
-    if summary["scan"]:
-        yield "a scan would choose", f"{summary['scan']['n_delays']} frames, {summary['scan']['n_states']} microstates"
+    yield "because", summary["choice"]["explanation"]
+    yield "slow modes", summary["choice"]["verdict"]
     yield "entropy rate", f"{chain['entropy_rate_nat_per_s']:.2f} nat/s"
     times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"] if math.isfinite(t)) or "none"
     yield "relaxation times", f"{times} s (chain of all animals)"
@@ -95,7 +95,6 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
                 f"{found['noise_floor_upper_s']:.2f} s"
             ),
         )
-        yield "steady from", f"a lag of {found['lag']:.3g} s on"
     for state in summary["macrostates"]["states"]:
         yield (
             state["name"],

@@ -15,6 +15,7 @@ from ethomarkov._core.interval import Interval
 from ethomarkov._core.series import Series
 from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import jump_chain, time_budget
+from ethomarkov.figures.choice import draw_lengths, draw_numbers, draw_times
 from ethomarkov.figures.kinetics import draw_transition_graph
 from ethomarkov.figures.recording import draw_coverage, draw_traces
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains, draw_spectrum
@@ -23,7 +24,7 @@ from ethomarkov.figures.states import draw_coherence, draw_ethogram, draw_time_b
 from ethomarkov.figures.style import figure_style, new_figure, save_figure, state_colours
 from ethomarkov.figures.validation import draw_autocorrelations
 from ethomarkov.io.atomic import atomic_path
-from ethomarkov.markov.selection import choose_n_delays, choose_n_states
+from ethomarkov.markov.selection import choose_n_states
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.report.extras import Extras, embed_png
 from ethomarkov.report.path_movies import typical_stays
@@ -103,6 +104,8 @@ def _drawings(study: Study) -> dict[str, Callable[[Study], Figure]]:
         "transitions": _draw_transitions,
         "autocorrelation": _draw_autocorrelations,
     }
+    if study.choice.delays.size:
+        drawings["choice"] = _draw_choice
     if study.scan is not None:
         drawings["scan"] = _draw_scan
     if study.path is not None:
@@ -123,14 +126,23 @@ def _draw_data(study: Study) -> Figure:
     return figure
 
 
+def _draw_choice(study: Study) -> Figure:
+    with figure_style():
+        figure = new_figure(11, 3.2)
+        left, middle, right = figure.subplots(1, 3)
+        draw_lengths(left, study.choice, study.postures.sampling.interval)
+        draw_numbers(middle, study.choice)
+        draw_times(right, study.choice, study.noise_floor.time(0.975) if study.noise_floor is not None else None)
+    return figure
+
+
 def _draw_scan(study: Study) -> Figure:
     with figure_style():
         figure = new_figure(8.5, 3.2)
         left, right = figure.subplots(1, 2)
         if study.scan is not None:
-            n_states = int(choose_n_states(study.scan).value)
             draw_entropy_rates(left, study.scan)
-            draw_gains(right, study.scan, n_states, int(choose_n_delays(study.scan, n_states).value))
+            draw_gains(right, study.scan, int(choose_n_states(study.scan).value))
     return figure
 
 

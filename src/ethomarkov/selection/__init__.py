@@ -1,5 +1,5 @@
 """How long posture sequences, how many microstates and which lag: chosen from the recording, with reasons."""
 
-from ethomarkov.selection.choice import ModelChoice, choose_model
+from ethomarkov.selection.choice import Fixed, ModelChoice, choose_model
 
-__all__ = ["ModelChoice", "choose_model"]
+__all__ = ["Fixed", "ModelChoice", "choose_model"]

@@ -1,7 +1,7 @@
 """The choice of K, N and τ: by what animals confirm that were left out.
 
-Entropy rates and scores at one lag grow with the length of sequences because neighbouring sequences overlap, and with the
-number of microstates because fine partitions remember what they were learned from. So two numbers are asked for on
+Entropy rates and scores at one lag grow with the length of sequences because neighbouring sequences overlap, and with
+the number of microstates because fine partitions remember what they were learned from. So two numbers are asked for on
 animals that did not shape the microstates, and neither depends on K or N: how much the state tells about a fixed block
 of the future, and how much of its slow mode is left at lags at which no sequences overlap.
 """
@@ -27,8 +27,8 @@ from ethomarkov.selection.trial import Scale, Trial, future_cells, label_by_othe
 from ethomarkov.states.delays import DelayEmbedding
 from ethomarkov.states.symbols import Symbols
 
-MOST_FRAMES, FEWEST_FRAMES = 96, 2
-"""Of the longest sequence that is tried."""
+LONGEST_CHOSEN, FEWEST_FRAMES = 96, 2
+"""Frames of the longest sequence that is tried: at most, and at least."""
 RATIO = 2**0.5
 """Between lengths that are tried."""
 STATES_TRIED = (10, 18, 32, 56, 100, 178, 316, 562, 1000)
@@ -36,12 +36,13 @@ FIRST_STATES, ROWS_PER_STATE = 100, 100
 """Microstates with which lengths are compared: at most so many, and one per so many sequences."""
 FEWEST_VISITS = 50
 """Sequences per microstate, at least."""
-SLOW_LOSS, KNOWN_LOSS = 0.03, 0.02
+SLOW_LOSS, KNOWN_LOSS = 0.08, 0.02
 """Share of the best memory, and of the best information, that a shorter sequence may lose."""
 STATES_SLOW_LOSS, STATES_KNOWN_LOSS = 0.05, 0.05
 """The same for more microstates."""
-LEAST_MEMORY, ERRORS = 0.1, 3.0
-"""Memory that counts as slow, and by how many of its errors it must exceed zero."""
+LEAST_MEMORY, LEAST_OF_SLOWEST, ERRORS = 0.1, 1 / 3, 3.0
+"""Memory that counts as slow, the same as a share of the slowest mode's, and by how many of its errors it must exceed
+zero."""
 FLAT = 0.1
 REACHES_PER_TIME, SHRINKS, LEAST_OF_HORIZON = 2, 4, 1 / 6
 """Sequences are tried up to half of the decay time of the slow mode; the scale shrinks so often, to a sixth of the
@@ -71,19 +72,19 @@ class ModelChoice:
     delays
         Frames per sequence that were tried.
     memory, memory_error
-        Of each: autocorrelation, on units left out, of the slow mode that the others define, at lags at which no
-        sequences overlap, less what averaging over a sequence adds; and the standard error of its difference from the
-        best.
+        Of each: autocorrelation, on units left out, of the slow modes that the others define, at lags at which no
+        sequences overlap, less what averaging over a sequence adds, summed over the modes that are confirmed; and the
+        standard error of its difference from the best.
     information, information_error
         Nats that the state tells, on units left out, about the same block of the future; and the same error.
     states
         Numbers of microstates that were tried, at the chosen length.
     states_memory, states_information
-        The same two numbers of each.
+        The same two numbers of each; memory of the slowest mode alone.
     lags, times, times_low, times_high
         Seconds; slowest relaxation time of the chain of all animals, and its interval over units.
-    is_slow
-        Whether a slow mode is confirmed by units that were left out.
+    n_slow
+        Slow modes that units that were left out confirm, of four that are looked at.
     is_flat
         Whether the slowest time is steady from the lag on.
     over
@@ -113,7 +114,7 @@ class ModelChoice:
     times: FloatArray = array_field("lag", unit="s")
     times_low: FloatArray = array_field("lag", unit="s")
     times_high: FloatArray = array_field("lag", unit="s")
-    is_slow: bool
+    n_slow: int
     is_flat: bool
     over: str
     reason: tuple[str, ...]
@@ -121,6 +122,11 @@ class ModelChoice:
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a slow mode is confirmed by units that were left out."""
+        return self.n_slow > 0
 
     def explain(self) -> str:
         """Say in one sentence what was used, because of what, and how to do otherwise."""
@@ -161,16 +167,45 @@ class _Lengths:
     scale: Scale
     delays: tuple[int, ...]
     trials: list[Trial]
-    time_frames: float
+    time_frames: FloatArray
+    folds: Folds
 
-    def memory(self, weights: FloatArray | None = None) -> FloatArray:
-        """Memory of every length, less what averaging over a sequence adds."""
+    def by_mode(self, weights: FloatArray | None = None) -> FloatArray:
+        """Memory of every length (row) and mode, less what averaging over a sequence adds."""
         raw = np.array([trial.memory(weights) for trial in self.trials])
-        return np.asarray(raw / averaging_gain(np.array(self.delays), self.time_frames))
+        gains = [averaging_gain(np.array(self.delays), time) for time in self.time_frames.tolist()]
+        return np.asarray(raw / np.stack(gains, axis=1))
+
+    def memory(self, n_modes: int, weights: FloatArray | None = None) -> FloatArray:
+        """Memory of every length, of some slow modes together."""
+        return np.asarray(self.by_mode(weights)[:, : max(n_modes, 1)].sum(axis=1))
 
     def information(self, weights: FloatArray | None = None) -> FloatArray:
         """Information of every length."""
         return np.array([trial.nats(weights) for trial in self.trials])
+
+    def memory_error(self, n_modes: int) -> FloatArray:
+        """Estimate the standard error of the memory of every length less that of the best."""
+        best = int(self.memory(n_modes).argmax())
+        return _paired_errors([self.memory(n_modes, w) for w in _left_out(self.folds.n_units)], best)
+
+    def shortest_slow(self, n_slow: int) -> int:
+        """Find the shortest sequence with which no number of slow modes, slowest first, loses memory; at least one.
+
+        The slowest mode alone may be seen in single frames where the next one, which tells two of three states apart,
+        is not; all together would hide what the slowest one loses.
+        """
+        found = [_shortest_as_good(self.memory(n), self.memory_error(n), SLOW_LOSS) for n in range(1, n_slow + 1)]
+        return self.delays[max(found, default=0)]
+
+    def count_slow(self) -> int:
+        """Count the modes, slowest first, whose memory units that were left out confirm."""
+        sizes = self.by_mode()
+        best = sizes.argmax(axis=0), np.arange(sizes.shape[1])
+        errors = jackknife_error(np.array([self.by_mode(w)[best] for w in _left_out(self.folds.n_units)]))
+        least = max(LEAST_MEMORY, LEAST_OF_SLOWEST * float(sizes[best][0]))
+        real = sizes[best] > np.maximum(ERRORS * errors, least)
+        return int(np.append(real, False).argmin())
 
 
 def averaging_gain(n_frames: IntArray, time_frames: float) -> FloatArray:
@@ -224,7 +259,7 @@ def choose_model(
     -----
     All times are set by the recording: sequences up to the time over which postures can be predicted are tried, shorter
     where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence whose slow mode has
-    as much memory on units left out as that of the best, but for one standard error or 3 %, and the shortest that tells
+    as much memory on units left out as that of the best, but for one standard error or 8 %, and the shortest that tells
     as much about the future, but for one standard error or 2 %. N is the largest number with which neither falls by
     more than 5 % or two standard errors. τ is the shortest lag, no shorter than a sequence, from which on the slowest
     relaxation time of the chain of all animals changes by less than 10 %.
@@ -264,7 +299,7 @@ def _as_set(n_delays: int, n_states: int, lag: float, reason: tuple[str, ...], *
         times=none,
         times_low=none,
         times_high=none,
-        is_slow=False,
+        n_slow=0,
         is_flat=False,
         over="",
         reason=reason,
@@ -292,13 +327,14 @@ class _Work:
     progress: Progress | None
 
     def compare_lengths(self, horizon: int) -> _Lengths:
-        """Try sequences of all lengths; again on a shorter scale where the slow mode itself is shorter."""
+        """Try sequences of all lengths; again on a shorter scale where the slow mode is shorter or not confirmed."""
         longest = max(1, self.postures.segments.longest() // 8)
-        reach = max(1, min(max(horizon, FEWEST_FRAMES), MOST_FRAMES, longest))
+        reach = max(1, min(max(horizon, FEWEST_FRAMES), LONGEST_CHOSEN, longest))
         least = max(FEWEST_FRAMES, round(LEAST_OF_HORIZON * horizon))
         lengths = self._at_scale(Scale.from_reach(reach))
         for _ in range(SHRINKS):
-            shorter = max(least, round(lengths.time_frames / REACHES_PER_TIME))
+            known = lengths.time_frames[0] / REACHES_PER_TIME if lengths.count_slow() else reach / 2
+            shorter = max(least, round(known))
             if shorter >= reach:
                 break
             reach = shorter
@@ -310,8 +346,9 @@ class _Work:
         n_rows = int(self.postures.segments.count_rows().sum())
         n_states = max(2, min(FIRST_STATES, n_rows // ROWS_PER_STATE))
         trials = self.trials(scale, [(n_delays, n_states) for n_delays in delays], "sequence lengths")
-        best = max(trials, key=lambda trial: trial.memory())
-        return _Lengths(scale=scale, delays=delays, trials=trials, time_frames=_decay_frames(best, scale))
+        best = np.array([trial.memory() for trial in trials]).argmax(axis=0)
+        times = [_decay_frames(trials[k].autocorrelation()[mode], scale) for mode, k in enumerate(best.tolist())]
+        return _Lengths(scale=scale, delays=delays, trials=trials, time_frames=np.array(times), folds=self.folds)
 
     def trials(self, scale: Scale, candidates: Sequence[tuple[int, int]], what: str) -> list[Trial]:
         """Try candidates side by side."""
@@ -332,10 +369,9 @@ def _geometric(most: int) -> tuple[int, ...]:
     return tuple(sorted({round(RATIO**k) for k in range(n)} | {most}))
 
 
-def _decay_frames(trial: Trial, scale: Scale) -> float:
-    """Decay time of the slow mode, from its autocorrelation at the first and the last of the far lags."""
-    curve = trial.autocorrelation()
-    if curve[-1] <= 0 or len(scale.far) < 2:  # gone before the last lag
+def _decay_frames(curve: FloatArray, scale: Scale) -> float:
+    """Decay time of a slow mode, from its autocorrelation at the first and the last of the far lags."""
+    if min(curve[0], curve[-1]) <= 0 or len(scale.far) < 2:  # gone before the last lag
         return REACHES_PER_TIME * scale.reach / 2
     if curve[0] <= curve[-1]:
         return 10.0 * scale.far[-1]
@@ -346,16 +382,8 @@ def _left_out(n_units: int) -> FloatArray:
     return np.ones((n_units, n_units)) - np.eye(n_units)
 
 
-def confirmed(lengths: _Lengths, folds: Folds) -> tuple[bool, float, float]:
-    """Tell whether the slow mode of the best length has a memory, with its size and error."""
-    best = int(lengths.memory().argmax())
-    error = float(jackknife_error(np.array([lengths.memory(w)[best] for w in _left_out(folds.n_units)])))
-    size = float(lengths.memory()[best])
-    return size > max(ERRORS * error, LEAST_MEMORY), size, error
-
-
 def _paired_errors(values: Sequence[FloatArray], best: int) -> FloatArray:
-    """Standard errors of the differences from the best, from values with each unit left out."""
+    """Estimate standard errors of the differences from the best, from values with each unit left out."""
     table = np.array(values)
     return jackknife_error(table[:, [best]] - table)
 
@@ -368,18 +396,19 @@ def _shortest_as_good(score: FloatArray, error: FloatArray, loss: float) -> int:
 
 def _conclude(work: _Work, fixed: Fixed, lengths: _Lengths, horizon: int) -> ModelChoice:
     rate, folds = work.postures.sampling.rate, work.folds
-    is_slow, size, _ = confirmed(lengths, folds)
-    memory, information = lengths.memory(), lengths.information()
+    n_slow = lengths.count_slow()
+    is_slow = n_slow > 0
+    memory, information = lengths.memory(n_slow), lengths.information()
     without = _left_out(folds.n_units)
-    memory_error = _paired_errors([lengths.memory(w) for w in without], int(memory.argmax()))
+    memory_error = lengths.memory_error(n_slow)
     information_error = _paired_errors([lengths.information(w) for w in without], int(information.argmax()))
-    slow = lengths.delays[_shortest_as_good(memory, memory_error, SLOW_LOSS)] if is_slow else 1
+    slow = lengths.shortest_slow(n_slow)
     predictive = lengths.delays[_shortest_as_good(information, information_error, KNOWN_LOSS)]
     n_delays = fixed.n_delays or max(slow, predictive)
     numbers, trials = _compare_numbers(work, fixed, lengths.scale, n_delays)
     n_states = fixed.n_states or numbers[_largest_as_good(trials, folds, is_slow)]
     times = _times_against_lag(work, n_delays, n_states, lengths.scale)
-    frames, is_flat = _first_flat(times, n_delays, lengths.scale.reach)
+    frames, is_flat = _first_flat(times, lengths.scale.reach, rate)
     lag = fixed.lag or frames / rate
     reasons = (
         _reason_of_length(fixed, slow, predictive, rate, is_slow, folds.over),
@@ -400,17 +429,17 @@ def _conclude(work: _Work, fixed: Fixed, lengths: _Lengths, horizon: int) -> Mod
         information=information,
         information_error=information_error,
         states=np.array(numbers),
-        states_memory=np.array([trial.memory() for trial in trials]),
+        states_memory=np.array([trial.memory()[0] for trial in trials]),
         states_information=np.array([trial.nats() for trial in trials]),
         lags=np.array([lag for lag, _ in times]) / rate,
         times=np.array([found.estimate for _, found in times]),
         times_low=np.array([found.low for _, found in times]),
         times_high=np.array([found.high for _, found in times]),
-        is_slow=is_slow,
+        n_slow=n_slow,
         is_flat=is_flat,
         over=folds.over,
         reason=reasons,
-        warnings=tuple(_warnings(work, is_slow, size, is_flat, (slow, predictive), n_states)),
+        warnings=tuple(_warnings(work, is_slow, float(memory.max()), is_flat, (slow, predictive), n_states)),
     )
 
 
@@ -439,7 +468,7 @@ def _largest_as_good(trials: Sequence[Trial], folds: Folds, is_slow: bool) -> in
     errors = _paired_errors([np.array([t.nats(w) for t in trials]) for w in _left_out(folds.n_units)], best)
     good = information[best] - information <= np.maximum(2 * errors, STATES_KNOWN_LOSS * abs(information[best]))
     if is_slow:
-        memory = np.array([trial.memory() for trial in trials])
+        memory = np.array([trial.memory()[0] for trial in trials])
         good &= memory >= (1 - STATES_SLOW_LOSS) * memory.max()
     return int(np.flatnonzero(good)[-1]) if good.any() else best
 
@@ -499,18 +528,20 @@ def _slowest(counts, seconds: float, tolerance: float) -> float:  # type: ignore
     return float(times[0]) if times.size else float("nan")
 
 
-def _first_flat(times: Sequence[tuple[int, Interval]], n_delays: int, reach: int) -> tuple[int, bool]:
+def _first_flat(times: Sequence[tuple[int, Interval]], reach: int, rate: float) -> tuple[int, bool]:
     """Find the first lag from which on the time is steady over a doubling, and as far as the longest sequence."""
     lags = np.array([lag for lag, _ in times])
     values = np.array([found.estimate for _, found in times])
     for k, lag in enumerate(lags.tolist()):
+        if k and lag / rate > values[k] / 2:  # most of the memory is lost within such a lag
+            break
         end = max(2 * lag, reach)
         near = (lags >= lag) & (lags <= end)
         if lags[-1] < 2 * lag * (1 - 1e-9) or not np.isfinite(values[near]).all():
             break
         if np.abs(values[near] / values[near][-1] - 1).max() <= FLAT:
             return int(lags[k]), True
-    return n_delays, False
+    return int(lags[0]), False
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

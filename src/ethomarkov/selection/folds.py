@@ -66,7 +66,7 @@ def _blocks(segments: Segments) -> IntArray:
 
 
 def jackknife_error(left_out: FloatArray) -> FloatArray:
-    """Standard error of statistics from their values with each unit (first axis) left out."""
+    """Estimate standard errors of statistics from their values with each unit (first axis) left out."""
     n = len(left_out)
     spread = np.square(left_out - left_out.mean(axis=0)).sum(axis=0)
     return np.asarray(np.sqrt((n - 1) / n * spread))

@@ -18,6 +18,8 @@ ROWS_PER_STATE, FEWEST_ROWS, MOST_ROWS = 40, 5_000, 30_000
 ITERATIONS = 10
 N_CELLS = 64
 """Into which the future block is divided; the same for all candidates."""
+N_MODES = 4
+"""Slow modes that are followed, at most."""
 PRIOR = 1.0
 
 
@@ -57,37 +59,37 @@ class Trial:
     Parameters
     ----------
     moments
-        Of the slow mode that the others define: variance, then products at the lags of the scale, one row per unit.
+        Of the slow modes that the others define: variance, then products at the lags of the scale; one entry per unit
+        and mode, the slowest first.
     n_pairs
-        How many products of each.
+        How many products of each, one row per unit.
     information
         Nats that the state tells about the future block, summed; one entry per unit.
     n_blocks
         How many blocks.
-    eigenvalue
-        Of the slow mode where it was learned, mean over folds.
     """
 
     moments: FloatArray
     n_pairs: FloatArray
     information: FloatArray
     n_blocks: FloatArray
-    eigenvalue: float
 
     def autocorrelation(self, weights: FloatArray | None = None) -> FloatArray:
-        """Memory of the slow mode at the lags of the scale, of units with some weights."""
+        """Memory of every slow mode (row) at the lags of the scale, of units with some weights."""
         units = np.ones(len(self.moments)) if weights is None else weights
-        mean = (units @ self.moments) / np.maximum(units @ self.n_pairs, 1)
-        return np.asarray(mean[1:] / mean[0]) if mean[0] > 0 else np.zeros(mean.size - 1)
+        mean = np.tensordot(units, self.moments, 1) / np.maximum(np.asarray(units @ self.n_pairs), 1.0)
+        variance = mean[:, :1]
+        curves: FloatArray = np.divide(mean[:, 1:], variance, out=np.zeros(mean[:, 1:].shape), where=variance > 0)
+        return curves
 
-    def memory(self, weights: FloatArray | None = None) -> float:
-        """Mean autocorrelation of the slow mode at lags at which no sequences overlap."""
-        return float(self.autocorrelation(weights)[:-1].mean())
+    def memory(self, weights: FloatArray | None = None) -> FloatArray:
+        """Mean autocorrelation of every slow mode at lags at which no sequences overlap."""
+        return np.asarray(self.autocorrelation(weights)[:, :-1].mean(axis=1))
 
     def nats(self, weights: FloatArray | None = None) -> float:
         """Information about the future block."""
         units = np.ones(len(self.moments)) if weights is None else weights
-        return float(units @ self.information / max(units @ self.n_blocks, 1))
+        return float(units @ self.information) / max(float(units @ self.n_blocks), 1.0)
 
 
 def try_candidate(
@@ -111,26 +113,33 @@ def try_candidate(
     n_delays, n_states = candidate
     sequences = DelayEmbedding(n_delays).transform(postures)
     ends = n_delays - 1 - (n_delays - 1) // 2  # a sequence is kept at its middle, and ends so many frames later
+    after = np.roll(future, -ends)
+    after[len(after) - ends :] = -1
     n_lags = 1 + len(scale.far)
-    moments, n_pairs = np.zeros((folds.n_units, n_lags)), np.zeros((folds.n_units, n_lags))
-    information, n_blocks, eigenvalues = np.zeros(folds.n_units), np.zeros(folds.n_units), []
-    for fold in range(folds.n_folds):
-        learned = folds.learned(fold)
-        labels = label_by_others(sequences, learned, n_states, generator(seed, "trial", n_delays, n_states, fold))
-        counts = _count(labels, sequences.segments, folds, scale.fit_lag, learned, n_states)
-        eigenvalue, mode = slowest_mode(counts)
-        eigenvalues.append(eigenvalue)
-        _add_moments(mode, labels, sequences.segments, folds, ~learned, scale, (moments, n_pairs))
-        after = np.roll(future, -ends)
-        after[len(after) - ends :] = -1
-        _add_information(labels, after, sequences.segments.valid, folds, learned, n_states, (information, n_blocks))
-    return Trial(
-        moments=moments,
-        n_pairs=n_pairs,
-        information=information,
-        n_blocks=n_blocks,
-        eigenvalue=float(np.mean(eigenvalues)),
+    sums = Trial(
+        moments=np.zeros((folds.n_units, N_MODES, n_lags)),
+        n_pairs=np.zeros((folds.n_units, n_lags)),
+        information=np.zeros(folds.n_units),
+        n_blocks=np.zeros(folds.n_units),
     )
+    for fold in range(folds.n_folds):
+        rows = _Rows(segments=sequences.segments, folds=folds, learned=folds.learned(fold), n_states=n_states)
+        rng = generator(seed, "trial", n_delays, n_states, fold)
+        labels = label_by_others(sequences, rows.learned, n_states, rng)
+        modes = slowest_modes(_count(labels, rows, scale.fit_lag))
+        _add_moments(sums, modes, labels, rows, scale)
+        _add_information(sums, labels, after, rows)
+    return sums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Rows of sequences, and which of them are learned from while a fold is left out."""
+
+    segments: Segments
+    folds: Folds
+    learned: BoolArray
+    n_states: int
 
 
 def future_cells(postures: Series, folds: Folds, block: int, seed: int) -> IntArray:
@@ -176,70 +185,61 @@ def label_by_others(sequences: Series, learned: BoolArray, n_states: int, rng: n
     return labels
 
 
-def slowest_mode(counts: FloatArray) -> tuple[float, FloatArray]:
-    """Slowest mode of counts averaged with those of reversed time, its value zero in states that were not seen."""
+def slowest_modes(counts: FloatArray) -> FloatArray:
+    """Find the slowest modes of counts averaged with those of reversed time: one row each, zero where nothing was seen.
+
+    Parameters
+    ----------
+    counts
+        Of transitions.
+    """
     flux = counts + counts.T
     weight = flux.sum(axis=1)
     seen = np.flatnonzero(weight > 0)
-    mode = np.zeros(len(counts))
-    if seen.size < 2:
-        return 0.0, mode
+    modes = np.zeros((N_MODES, len(counts)))
+    n_modes = min(N_MODES, seen.size - 1)
+    if n_modes < 1:
+        return modes
     root = np.sqrt(weight[seen])
     symmetric = flux[np.ix_(seen, seen)] / np.outer(root, root)
-    values, vectors = eigh(symmetric, subset_by_index=[seen.size - 2, seen.size - 1])
-    mode[seen] = vectors[:, 0] / root * np.sqrt(weight.sum())
-    return float(values[0]), mode
+    _, vectors = eigh(symmetric, subset_by_index=[seen.size - 1 - n_modes, seen.size - 2])
+    modes[:n_modes, seen] = vectors.T[::-1] / root * np.sqrt(weight.sum())
+    return modes
 
 
-def _count(
-    labels: IntArray, segments: Segments, folds: Folds, lag: int, learned: BoolArray, n_states: int
-) -> FloatArray:
-    first, last = folds.pairs(segments, lag)
-    used = learned[first]
-    pairs = labels[first[used]].astype(np.int64) * n_states + labels[last[used]]
-    return np.bincount(pairs, minlength=n_states**2).reshape(n_states, n_states).astype(float)
+def _count(labels: IntArray, rows: _Rows, lag: int) -> FloatArray:
+    first, last = rows.folds.pairs(rows.segments, lag)
+    used = rows.learned[first]
+    pairs = labels[first[used]].astype(np.int64) * rows.n_states + labels[last[used]]
+    return np.bincount(pairs, minlength=rows.n_states**2).reshape(rows.n_states, -1).astype(float)
 
 
-def _add_moments(
-    mode: FloatArray,
-    labels: IntArray,
-    segments: Segments,
-    folds: Folds,
-    left_out: BoolArray,
-    scale: Scale,
-    sums: tuple[FloatArray, FloatArray],
-) -> None:
-    values = np.where(labels >= 0, mode[labels], 0.0)
-    here = left_out & segments.valid
+def _add_moments(sums: Trial, modes: FloatArray, labels: IntArray, rows: _Rows, scale: Scale) -> None:
+    """Add products of the modes, on rows left out, at the lags of the scale."""
+    here = ~rows.learned & rows.segments.valid
     if not here.any():
         return
-    values = values - values[here].mean()
-    moments, n_pairs = sums
+    values = np.where(labels >= 0, modes[:, labels], 0.0)
+    values -= values[:, here].mean(axis=1, keepdims=True)
+    folds = rows.folds
     for k, lag in enumerate((0, *scale.far)):
-        first, last = folds.pairs(segments, lag) if lag else (np.flatnonzero(here),) * 2
-        used = left_out[first]
-        units, products = folds.unit[first[used]], values[first[used]] * values[last[used]]
-        moments[:, k] += np.bincount(units, products, folds.n_units)
-        n_pairs[:, k] += np.bincount(units, minlength=folds.n_units)
+        first, last = folds.pairs(rows.segments, lag) if lag else (np.flatnonzero(here),) * 2
+        used = ~rows.learned[first]
+        first, last = first[used], last[used]
+        sums.n_pairs[:, k] += np.bincount(folds.unit[first], minlength=folds.n_units)
+        for j, mode in enumerate(values):
+            sums.moments[:, j, k] += np.bincount(folds.unit[first], mode[first] * mode[last], folds.n_units)
 
 
-def _add_information(
-    labels: IntArray,
-    future: IntArray,
-    valid: BoolArray,
-    folds: Folds,
-    learned: BoolArray,
-    n_states: int,
-    sums: tuple[FloatArray, FloatArray],
-) -> None:
+def _add_information(sums: Trial, labels: IntArray, future: IntArray, rows: _Rows) -> None:
     """Add what the state of rows left out tells about the future, by the law that the others define."""
-    known = valid & (future >= 0)
+    known, unit = rows.segments.valid & (future >= 0), rows.folds.unit
     n_cells = int(future.max(initial=1)) + 1
-    train, test = np.flatnonzero(known & learned), np.flatnonzero(known & ~learned)
-    joint = np.bincount(labels[train].astype(np.int64) * n_cells + future[train], minlength=n_states * n_cells)
-    joint = joint.reshape(n_states, n_cells).astype(float)
+    train, test = np.flatnonzero(known & rows.learned), np.flatnonzero(known & ~rows.learned)
+    pairs = labels[train].astype(np.int64) * n_cells + future[train]
+    joint = np.bincount(pairs, minlength=rows.n_states * n_cells).reshape(rows.n_states, n_cells).astype(float)
     law = (joint.sum(axis=0) + PRIOR) / (joint.sum() + PRIOR * n_cells)
     given = (joint + PRIOR * n_cells * law) / (joint.sum(axis=1, keepdims=True) + PRIOR * n_cells)
     gained = np.log(given[labels[test], future[test]] / law[future[test]])
-    sums[0][:] += np.bincount(folds.unit[test], gained, folds.n_units)
-    sums[1][:] += np.bincount(folds.unit[test], minlength=folds.n_units)
+    sums.information[:] += np.bincount(unit[test], gained, rows.folds.n_units)
+    sums.n_blocks[:] += np.bincount(unit[test], minlength=rows.folds.n_units)

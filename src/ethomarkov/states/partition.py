@@ -95,8 +95,8 @@ class Partition(BaseEstimator):  # type: ignore[misc]
     """Divide a series into microstates by k-means.
 
     The work is done in those principal directions of the sequences that so many microstates can resolve; smooth
-    postures have fewer of them than components. Seeds come from k-means++ on a part of the points; Lloyd iterations run on
-    a part, then on all points to convergence. The result depends on the seed alone, not on the number of threads.
+    postures have fewer of them than components. Seeds come from k-means++ on a part of the points; Lloyd iterations run
+    on a part, then on all points to convergence. The result depends on the seed alone, not on the number of threads.
 
     Parameters
     ----------

@@ -11,17 +11,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ethomarkov._core.sampling import Sampling
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.io.limits import check_regular
+from ethomarkov.selection import ModelChoice
 from ethomarkov.workflow.checked import CheckedSettings
 
 SETTINGS_FILE = "settings.toml"
-SEQUENCE_SECONDS = 11 / 16
-LAG_SECONDS = 0.75
-VISITS_PER_STATE = 150
-MOST_STATES = 1000
 LARGEST_COUNT, LARGEST_SEED, LARGEST_NUMBER = 1_000_000, 2**63 - 1, 1e9
 MOST_SIMULATED_MINUTES = 100_000
 LARGEST_SETTINGS_FILE, LONGEST_LINE = 1_000_000, 5000
@@ -40,11 +36,11 @@ class Settings(CheckedSettings):
     n_modes
         Posture modes.
     n_delays
-        Frames per posture sequence, K; by default what 0.69 s holds.
+        Frames per posture sequence, K; chosen from the recording by default, see `choose_model`.
     n_states
-        Microstates, N; by default one per 150 sequences, at most 1000.
+        Microstates, N; chosen likewise.
     lag
-        Seconds between the states of the chain, τ; by default 0.75 s, to the nearest frame.
+        Seconds between the states of the chain, τ; chosen likewise.
     min_measure
         Share of its parent's time that a state must hold to be divided from it.
     n_behaviours
@@ -127,17 +123,9 @@ class Settings(CheckedSettings):
             scheme="paper",
         )
 
-    def sequence_frames(self, sampling: Sampling) -> int:
-        """Frames per sequence: as set, or what 0.69 s holds."""
-        return self.n_delays or max(1, round(SEQUENCE_SECONDS * sampling.rate))
-
-    def complete(self, sampling: Sampling, n_sequences: int) -> "CompleteSettings":
-        """Fill in what is chosen from the data."""
-        chosen = {
-            "n_delays": self.sequence_frames(sampling),
-            "lag": self.lag or max(1, round(LAG_SECONDS * sampling.rate)) / sampling.rate,
-            "n_states": self.n_states or max(2, min(MOST_STATES, n_sequences // VISITS_PER_STATE)),
-        }
+    def complete(self, choice: ModelChoice) -> "CompleteSettings":
+        """Fill in what was chosen from the data."""
+        chosen = {"n_delays": choice.n_delays, "n_states": choice.n_states, "lag": choice.lag}
         return CompleteSettings.model_validate(self.model_dump() | chosen)
 
 

@@ -10,7 +10,7 @@ from ethomarkov._core.ledger import Ledger
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray
+from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.coarse import Cut
 from ethomarkov.coarse.naming import StateTraits
 from ethomarkov.coarse.tree import StateTree, grow_with_cut
@@ -25,6 +25,7 @@ from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.posture import PostureBasis
 from ethomarkov.posture.basis import amplitude_series
 from ethomarkov.recording import Recording
+from ethomarkov.selection import Fixed, ModelChoice, choose_model
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.simulation.novelty import novelty
 from ethomarkov.simulation.postures import trace_rows, unfold_blocks
@@ -85,11 +86,17 @@ def measured_paths(recording: Recording) -> Measured:
     )
 
 
-def complete_settings(settings: Settings, postures: Series) -> CompleteSettings:
-    """Fill in what is chosen from the data."""
-    length = settings.sequence_frames(postures.sampling)
-    used = settings.model_copy(update={"n_modes": postures.n_components})
-    return used.complete(postures.sampling, postures.segments.window_starts(length).size)
+def complete_settings(settings: Settings, postures: Series, choice: ModelChoice) -> CompleteSettings:
+    """Fill in what was chosen from the data."""
+    return settings.model_copy(update={"n_modes": postures.n_components}).complete(choice)
+
+
+def choose_for(
+    settings: Settings, postures: Series, *, threads: int = 1, progress: Progress | None = None
+) -> ModelChoice:
+    """Choose the length of sequences, the number of microstates and the lag, as far as settings leave them open."""
+    fixed = Fixed(n_delays=settings.n_delays, n_states=settings.n_states, lag=settings.lag)
+    return choose_model(postures, fixed=fixed, seed=settings.seed, threads=threads, progress=progress)
 
 
 def simulation_choice(work: Work) -> SimulationChoice:
@@ -171,6 +178,11 @@ def _postures(work: Work) -> Mapping[str, Any]:
     return {"postures": postures, "basis": basis, "measured": measured_paths(recording)}
 
 
+def _choice(work: Work) -> Mapping[str, Any]:
+    postures: Series = work.results["postures"]
+    return {"choice": choose_for(work.settings, postures, threads=work.threads, progress=work.progress)}
+
+
 def _scan(work: Work) -> Mapping[str, Any]:
     postures: Series = work.results["postures"]
     if not work.settings.scan:
@@ -238,6 +250,13 @@ def _paths(work: Work) -> Mapping[str, Any]:
 # the progress, and a plan says that they are estimates. Compiling on first use is not counted.
 
 
+def _choice_seconds(size: Size) -> float:
+    settings = size.settings
+    if settings.n_delays and settings.n_states and settings.lag:
+        return 0.0
+    return (2.0 + 3e-4 * size.n_frames) / min(size.threads, 8)
+
+
 def _scan_seconds(size: Size) -> float:
     return 2.5e-4 * size.n_frames / min(size.threads, size.n_animals)
 
@@ -276,6 +295,14 @@ STAGES = (
         gives={"postures": Series, "basis": PostureBasis, "measured": Measured},
         compute=_postures,
         seconds=lambda size: 1e-6 * size.n_frames,
+    ),
+    Stage(
+        name="choice",
+        needs=("postures",),
+        settings=("n_delays", "n_states", "lag", "seed"),
+        gives={"choice": ModelChoice},
+        compute=_choice,
+        seconds=_choice_seconds,
     ),
     Stage(
         name="scan",

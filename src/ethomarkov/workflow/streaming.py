@@ -21,6 +21,7 @@ from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray, Progress
 from ethomarkov.exceptions import EthomarkovError, InputFormatError, SamplingError
@@ -34,11 +35,21 @@ from ethomarkov.posture.basis import DEFAULT_SEGMENTS, feature_rows
 from ethomarkov.recording import Recording, merge_recordings
 from ethomarkov.recording.recording import RATE_TOLERANCE
 from ethomarkov.recording.schema import INDIVIDUAL, KIND_WORDS, Kind
+from ethomarkov.selection import ModelChoice
+from ethomarkov.selection.choice import LONGEST_CHOSEN
 from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
 from ethomarkov.workflow.config import SETTINGS_FILE, CompleteSettings, Settings, write_settings
 from ethomarkov.workflow.engine import Engine, Shelf, Stopwatch, note_damage
 from ethomarkov.workflow.provenance import write_provenance
-from ethomarkov.workflow.stages import N_MODES, STAGES, keep_ledger, measured_paths, project_postures
+from ethomarkov.workflow.stages import (
+    N_MODES,
+    STAGES,
+    choose_for,
+    complete_settings,
+    keep_ledger,
+    measured_paths,
+    project_postures,
+)
 from ethomarkov.workflow.states import check_renames, state_names
 from ethomarkov.workflow.study import STUDY_FILE, Study
 
@@ -138,7 +149,8 @@ class Survey:
     files, animals
         Label of the file and name in it of every animal.
     frames, windows
-        Frames with a complete posture, and posture sequences, of every animal.
+        Frames with a complete posture, and posture sequences, of every animal; frames where the length of sequences is
+        still to be chosen.
     sample
         Mode amplitudes of gap-free stretches from all files.
     basis
@@ -318,17 +330,17 @@ def _stream(
     threads, progress, watch = engine.threads, engine.progress, Stopwatch()
     survey = _survey_once(source, directory, settings, basis=basis, threads=threads, progress=progress)
     engine.note(watch.record("survey", digest(survey), threads))
-    _announce(progress, "microstates")
+    _announce(progress, "choice and microstates")
     watch = Stopwatch()
-    chosen, model = _fit_model(survey, settings, threads)
+    examples = _read_examples(source, survey, settings.seed, threads)
+    choice = _choose(examples, survey, settings, engine)
+    chosen, model = _fit_model(survey, settings, choice, threads)
     engine.note(watch.record("partition", digest(model), threads))
     folder, watch = directory / LABELS_FOLDER, Stopwatch()
     counted = label_files(source, model, survey, folder, threads=threads, progress=progress)
     engine.note(watch.record("labels", digest(counted), threads))
-    _announce(progress, "examples")
-    examples = _read_examples(source, survey, settings.seed, threads)
     given, n_unseen = _given_results(counted, examples, model, chosen)
-    engine.results |= given
+    engine.results |= given | {"choice": choice}
     study = _finish_study(engine, chosen)
     shares = _state_shares(source, folder, study, threads=threads, progress=progress)
     study.save(directory)
@@ -511,8 +523,8 @@ def _survey_file(task: _SurveyTask) -> _Surveyed:
         rows, runs = feature_rows(recording, DEFAULT_SEGMENTS), recording.segments
         moments = _Moments.of(rows)
         postures = Series.from_rows(rows, recording.sampling, runs.offsets, runs.individuals)
-    n_delays = task.settings.sequence_frames(postures.sampling)
-    before = (n_delays - 1) // 2
+    n_delays = task.settings.n_delays or LONGEST_CHOSEN
+    known = postures.segments if task.settings.n_delays is None else _sequences(postures.segments, n_delays)
     return _Surveyed(
         label=task.label,
         kind=recording.kind,
@@ -520,10 +532,15 @@ def _survey_file(task: _SurveyTask) -> _Surveyed:
         shape=recording.values.shape[1:],
         individuals=recording.individuals,
         frames=postures.segments.count_rows(),
-        windows=postures.segments.trim(before, n_delays - 1 - before).count_rows(),
+        windows=known.count_rows(),
         moments=moments,
         stretches=tuple(_draw_stretches(postures, task, STRETCH_SEQUENCES * n_delays)),
     )
+
+
+def _sequences(segments: Segments, n_delays: int) -> Segments:
+    before = (n_delays - 1) // 2
+    return segments.trim(before, n_delays - 1 - before)
 
 
 def _draw_stretches(postures: Series, task: _SurveyTask, length: int) -> list[_Stretch]:
@@ -660,11 +677,19 @@ class _Frames:
     complete: IntArray = array_field("individual")
 
 
-def _fit_model(survey: Survey, settings: Settings, threads: int) -> tuple[CompleteSettings, FrameModel]:
+def _choose(examples: Recording, survey: Survey, settings: Settings, engine: Engine) -> ModelChoice:
+    """Choose from the whole animals that serve as examples; the sample holds stretches too short for slow modes."""
+    postures, _ = project_postures(examples, survey.sample.n_components, survey.basis)
+    choice: ModelChoice = canonical(choose_for(settings, postures, threads=engine.threads, progress=engine.progress))
+    return choice
+
+
+def _fit_model(
+    survey: Survey, settings: Settings, choice: ModelChoice, threads: int
+) -> tuple[CompleteSettings, FrameModel]:
     """Find the microstates of the sample."""
     sample = survey.sample
-    used = settings.model_copy(update={"n_modes": sample.n_components})
-    chosen = used.complete(sample.sampling, int(survey.windows.sum()))
+    chosen = complete_settings(settings, sample, choice)
     sequences = DelayEmbedding(chosen.n_delays).transform(sample)
     method, seed = chosen.partition, chosen.seed
     partition = Partition(n_states=chosen.n_states, method=method, seed=seed, threads=threads).fit(sequences)

@@ -25,6 +25,7 @@ from ethomarkov.markov.noise_floor import NoiseFloor
 from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording
+from ethomarkov.selection import ModelChoice
 from ethomarkov.states import Microstates, Symbols
 from ethomarkov.validation.simulation_choice import SimulationChoice
 from ethomarkov.workflow.config import SETTINGS_FILE, CompleteSettings, Settings, write_settings
@@ -34,7 +35,11 @@ from ethomarkov.workflow.stages import STAGES, Measured, complete_settings
 from ethomarkov.workflow.states import MACRO_LEVEL, check_renames, has_body_wave
 
 STUDY_FILE = "study.nc"
-STUDY_SCHEMA = "ethomarkov-study/2"
+STUDY_SCHEMA = "ethomarkov-study/3"
+N_FIRST = 2
+"""Stages before all settings are known: postures, and the choice that is made from them."""
+FRAMES_PER_STATE = 150
+"""Only to estimate times before the number of microstates is chosen."""
 MACRO = MACRO_LEVEL
 OPTIONAL = frozenset({"basis", "path", "scan", "lag_scan", "noise_floor"})
 """Results that a study may lack, because they do not apply or were not asked for."""
@@ -64,6 +69,8 @@ class Study:
         The states at every level, and what the body does in each of its nodes.
     simulated, simulation_choice
         Mode amplitudes of simulated animals, and how they were simulated.
+    choice
+        Why sequences, microstates and lag are what they are.
     path
         Their paths; None when postures cannot be turned into a body.
     ledger
@@ -92,6 +99,7 @@ class Study:
     traits: StateTraits
     simulated: Series
     simulation_choice: SimulationChoice
+    choice: ModelChoice
     path: AnimalPath | None
     ledger: Ledger
     scan: EntropyTable | None = None
@@ -237,18 +245,18 @@ def plan_study(
     """
     expected = expected_seconds(recording, settings, threads)
     engine = Engine(results={"recording": recording, "given_basis": basis}, shelf=Shelf(directory, STUDY_FILE, STAGES))
-    planned = list(plan_stages(STAGES[:1], settings, engine, expected))
-    if "postures" in engine.results:
-        settings = complete_settings(settings, engine.results["postures"])
-    return [*planned, *plan_stages(STAGES[1:], settings, engine, expected)]
+    planned = list(plan_stages(STAGES[:N_FIRST], settings, engine, expected))
+    if "choice" in engine.results:
+        settings = complete_settings(settings, engine.results["postures"], engine.results["choice"])
+    return [*planned, *plan_stages(STAGES[N_FIRST:], settings, engine, expected)]
 
 
 def run_stages(engine: Engine, settings: Settings) -> Study:
-    """Run all stages of a study, filling in the settings that depend on the postures."""
-    first, *others = STAGES
-    engine.run(first, settings)
-    chosen = complete_settings(settings, engine.results["postures"])
-    for stage in others:
+    """Run all stages of a study, filling in the settings that are chosen from the postures."""
+    for stage in STAGES[:N_FIRST]:
+        engine.run(stage, settings)
+    chosen = complete_settings(settings, engine.results["postures"], engine.results["choice"])
+    for stage in STAGES[N_FIRST:]:
         engine.run(stage, chosen)
     results = {name: engine.results[name] for stage in STAGES for name in stage.gives}
     study = Study(settings=chosen, keys=dict(engine.keys), **results)
@@ -268,10 +276,13 @@ def is_written(study: Study, directory: Path) -> bool:
 
 def expected_seconds(recording: Recording, settings: Settings, threads: int) -> dict[str, float]:
     """Estimate the time of every stage."""
-    segments, length = recording.segments, settings.sequence_frames(recording.sampling)
-    chosen = settings.complete(recording.sampling, max(segments.window_starts(length).size, 1))
-    size = Size(n_frames=segments.n_rows, n_animals=segments.n_individuals, settings=chosen, threads=threads)
-    return {stage.name: stage.seconds(size) for stage in STAGES}
+    segments = recording.segments
+    guess = settings.n_states or max(2, min(1000, segments.n_rows // FRAMES_PER_STATE))
+    sizes = [
+        Size(n_frames=segments.n_rows, n_animals=segments.n_individuals, settings=used, threads=threads)
+        for used in (settings, settings.model_copy(update={"n_states": guess}))
+    ]
+    return {stage.name: stage.seconds(sizes[k >= N_FIRST]) for k, stage in enumerate(STAGES)}
 
 
 def regrow_study(

@@ -8,14 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from ethomarkov._core.interval import Interval, interval_of_mean, jackknife_interval
-from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
 from ethomarkov.coarse.kinetics import find_dwells, mean_stay
 from ethomarkov.coarse.naming import describe_states
 from ethomarkov.coarse.passage import MOST_CHAINS, count_by_unit, resampled_units
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
-from ethomarkov.markov.selection import choose_lag, choose_n_delays, choose_n_states
 from ethomarkov.markov.spectrum import relaxation_time, slow_times
 from ethomarkov.posture import find_events
 from ethomarkov.posture.events import EVENT_KINDS
@@ -40,7 +38,7 @@ def summarize(study: Study) -> Figures:
         "chain": _chain_figures(study),
         "macrostates": _macrostate_figures(study),
         "behaviours": _behaviour_figures(study),
-        "scan": _scan_figures(study),
+        "choice": _choice_figures(study),
         "timescales": _timescale_figures(study),
         "events_per_minute": _event_figures(study),
         "simulation": _simulation_figures(study),
@@ -76,29 +74,26 @@ def _chain_figures(study: Study) -> Figures:
     }
 
 
-def _scan_figures(study: Study) -> Figures | None:
-    """Say what the scan would choose, and why."""
-    if study.scan is None:
-        return None
-    states = choose_n_states(study.scan)
-    delays = choose_n_delays(study.scan, int(states.value), rng=generator(study.settings.seed, "gain"))
+def _choice_figures(study: Study) -> Figures:
+    """Say which sequences, microstates and lag were used, and why."""
+    choice = study.choice
     return {
-        "n_states": int(states.value),
-        "n_delays": int(delays.value),
-        "reasons": [states.reason, delays.reason],
-        "warnings": [*states.warnings, *delays.warnings],
+        "explanation": choice.explain(),
+        "verdict": choice.verdict(),
+        "slow_delays": choice.slow_delays,
+        "predictive_delays": choice.predictive_delays,
+        "slow_modes": choice.n_slow,
+        "is_flat": choice.is_flat,
+        "over": choice.over,
+        "warnings": list(choice.warnings),
     }
 
 
 def _timescale_figures(study: Study) -> Figures | None:
-    """Say at which lag the slow time is steady, and how many modes stand above noise."""
+    """Say how many modes stand above noise."""
     if study.lag_scan is None or study.noise_floor is None:
         return None
-    lag = choose_lag(study.lag_scan.slowest(), rng=generator(study.settings.seed, "lag"))
     return {
-        "lag": lag.value,
-        "reason": lag.reason,
-        "warnings": list(lag.warnings),
         "noise_floor_s": study.noise_floor.time(),
         "noise_floor_upper_s": study.noise_floor.time(0.975),
         "significant_modes": study.noise_floor.significant_modes(study.spectrum),
@@ -234,7 +229,7 @@ def _spread(series: Series) -> list[float]:
 
 def study_warnings(study: Study) -> list[str]:
     """Say plainly what a reader should know before believing the figures."""
-    found = reading_notes(study.ledger)
+    found = [*reading_notes(study.ledger), *study.choice.warnings]
     visits = study.symbols.visits()
     rare = int((visits < 30).sum())
     if rare > 0.1 * visits.size:

@@ -245,6 +245,11 @@ def tree(symbols):
     return grow_tree(MarkovChain.from_symbols(symbols, 0.75), 7)
 
 
+def factor(one, other):
+    """How many times one is the other, or the other one."""
+    return np.exp(np.abs(np.log(one / other)))
+
+
 @pytest.mark.slow
 class TestWorms:
     def test_runs_and_pirouettes(self, worms, symbols, tree):
@@ -255,15 +260,36 @@ class TestWorms:
         assert balanced_accuracy_score(truth, states.labels[valid] == 1) >= 0.9
         assert np.mean(states.labels[valid] == 1) == pytest.approx(truth.mean(), abs=0.05)
 
-    def test_rates_of_two_lags(self, worms, symbols, tree):
-        """Pooled worms leave at the mean of their rates. At a single lag flicker still adds to them."""
-        group, true = tree.states_at(2), (1 / worms.truth.mean_dwells()).mean(axis=0)
+    def test_rates_of_two_lags(self):
+        """Pooled worms leave at the mean of their rates. At a single short lag flicker still adds to them.
+
+        In brackets what ten recordings gave. A rate may be off because these worms did not keep to their mean (with
+        true labels, one of twenty by 1.24); what the estimate adds to that is less than 1.25 in all of them (1.20).
+        """
+        found = np.array([self.rates_of(simulate_worms(6, 600.0, seed=seed)) for seed in range(10)])
+        true, counted, two, low, high, one, one_low, one_high = np.moveaxis(found, 1, 0)
+        assert np.count_nonzero((low < true) & (true < high)) >= 18  # of 20 (19)
+        assert np.count_nonzero(factor(two, true).max(axis=1) < 1.25) >= 9  # of 10 (9)
+        assert factor(two, counted).max() < 1.25
+        assert np.median(two / true) == pytest.approx(1, abs=0.1)  # (1.03)
+        assert np.count_nonzero((one_low < true) & (true < one_high)) < 10  # of 20 (4)
+        assert np.median(one / true) > 1.25  # (1.4)
+
+    @staticmethod
+    def rates_of(worms):
+        """Rates of leaving runs and pirouettes: given, counted in true labels, by two lags and by one with limits."""
+        sequences = DelayEmbedding(11).transform(worms.basis.project(worms.recording))
+        symbols = Partition(250).fit(sequences).label(sequences)
+        group = grow_tree(MarkovChain.from_symbols(symbols, 0.75), 2, symbols=symbols).states_at(2)
         two = hopping_rates(symbols, group, 0.75)
         one = hopping_rates(symbols, group, 0.25, method="one lag")
         assert two.method == "two lags"
-        for state, other in ((0, 1), (1, 0)):
-            assert two.low[state, other] < true[state] < two.high[state, other]
-            assert true[state] < one.low[state, other]
+        hops = ([0, 1], [1, 0])
+        before, after = worms.truth.is_pirouette[:-1], worms.truth.is_pirouette[1:]
+        same_worm = np.diff(worms.recording.segments.row_individual) == 0
+        counted = [np.mean((after != before)[same_worm & (before == state)]) * 16.0 for state in (False, True)]
+        given = (1 / worms.truth.mean_dwells()).mean(axis=0)
+        return given, counted, *(part[hops] for r in (two, one) for part in (r.rates, r.low, r.high))
 
     def test_seven_states_beat_seven_clusters(self, worms, sequences, symbols, tree):
         """Clusters of sequences follow the phase of the body wave; the chain does not care for it."""

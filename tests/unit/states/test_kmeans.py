@@ -123,14 +123,57 @@ def test_seeds_are_those_of_a_search_over_all_points(d):
     assert seed_order(points, 120, np.random.default_rng(7)).tolist() == naive_seeds(points, draws)
 
 
-def test_compression_keeps_distances():
+def spread_apart(variances, n=4000, seed=0):
+    """Rows of exactly these variances in principal directions that are turned at random."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, len(variances)))
+    white = np.linalg.qr(rows - rows.mean(axis=0))[0] * np.sqrt(n - 1)
+    turn = np.linalg.qr(rng.normal(size=(len(variances), len(variances))))[0]
+    return (white * np.sqrt(variances)) @ turn
+
+
+def water_level(variances, n_states):
+    """Squared size D of cells with Σ ½ ln(σ²/D) = ln N over directions wider than D, by bisection."""
+    low, high = 1e-30, max(variances)
+    for _ in range(200):
+        middle = np.sqrt(low * high)
+        held = sum(0.5 * np.log(v / middle) for v in variances if v > middle)
+        low, high = (middle, high) if held > np.log(n_states) else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("n_states", [2, 10, 100, 1000])
+@pytest.mark.parametrize("ratio", [0.12, 0.3, 0.8])
+def test_compression_keeps_what_so_many_microstates_resolve(ratio, n_states):
+    """Directions of at least a hundredth of the squared size of a cell; all distances but for the others."""
+    variances = 5.0 * ratio ** np.arange(12)
+    rows = spread_apart(variances)
+    compact = compress(Series.from_rows(rows, 16.0), n_states)
+    kept = variances > 0.01 * water_level(variances, n_states)
+    assert compact.shape[1] == kept.sum()
+    np.testing.assert_allclose(np.cov(compact.T).reshape(kept.sum(), -1), np.diag(variances[kept]), atol=1e-4)
+    pairs = np.random.default_rng(1).integers(0, len(rows), (2, 5000))
+    near, far = (np.square(x[pairs[0]] - x[pairs[1]]).sum(axis=1) for x in (compact, rows))
+    assert (near <= far * (1 + 1e-4) + 1e-5).all()
+    assert np.mean(far - near) == pytest.approx(2 * variances[~kept].sum(), rel=0.1, abs=1e-4)
+
+
+def test_compression_of_smooth_sequences():
+    """Sequences of eleven smooth postures have fewer directions than components, whatever is asked of them here."""
     postures = Series.from_rows(smooth_walk(3000, 5), 16.0)
     sequences = DelayEmbedding(11).transform(postures)
     points = sequences.values[sequences.segments.valid]
-    compact = compress(sequences)
-    assert compact.shape[1] < points.shape[1]
-    variance = compact.var(axis=0).sum() / points.var(axis=0).sum()
+    few, many = (compress(sequences, n_states).shape[1] for n_states in (10, 1000))
+    assert few < many <= points.shape[1]
+    variance = compress(sequences, 1000).var(axis=0).sum() / points.var(axis=0).sum()
     assert 0.998 < variance <= 1.0 + 1e-6
+
+
+def test_compression_keeps_velocity():
+    """A finely sampled variable and its next value: their difference holds a ten-thousandth of the variance."""
+    rows = spread_apart([1.0, 1e-4])
+    assert compress(Series.from_rows(rows, 16.0), 316).shape[1] == 2
+    assert compress(Series.from_rows(rows, 16.0), 2).shape[1] == 1  # two cells cannot resolve it
 
 
 def test_pieces_give_the_same_centers_as_a_running_mean():
