@@ -19,8 +19,7 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray, Progress
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import EthomarkovError, SamplingError
-from ethomarkov.markov.chain import MarkovChain
-from ethomarkov.markov.spectrum import slow_spectrum
+from ethomarkov.markov.spectrum import slowest_time_by_unit
 from ethomarkov.selection.folds import Folds, jackknife_error
 from ethomarkov.selection.horizon import predictability_horizon
 from ethomarkov.selection.trial import Scale, Trial, future_cells, label_by_others, try_candidate
@@ -50,8 +49,6 @@ horizon at least."""
 FEWEST_SEQUENCES = 400
 MOST_GROUPS = 12
 """Units that are left out for the intervals of times; more are taken in groups."""
-LOOSE = 1e-4
-"""Tolerance of eigenvalues that only tell how far a time is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -510,22 +507,13 @@ def _time_at(symbols: Symbols, folds: Folds, lag: int) -> Interval:
         ).tocsr()
         for own in (group == k for k in range(n_groups))
     ]
-    whole = sum(parts[1:], parts[0])
-    seconds = lag / symbols.sampling.rate
-    left_out = np.array([_slowest(whole - part, seconds, LOOSE) for part in parts])
-    estimate = _slowest(whole, seconds, 0.0)
-    if not np.isfinite(estimate) or not np.isfinite(left_out).all():
+    try:
+        estimate, left_out = slowest_time_by_unit(parts, lag / symbols.sampling.rate)
+    except EthomarkovError:  # nothing is connected at this lag
+        estimate, left_out = float("nan"), np.full(n_groups, np.nan)
+    if not np.isfinite(estimate):
         return Interval(estimate=estimate, low=np.nan, high=np.nan, level=LEVEL, over=folds.over, n=n_groups)
     return jackknife_interval(estimate, left_out, folds.over)
-
-
-def _slowest(counts, seconds: float, tolerance: float) -> float:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    try:
-        chain = MarkovChain.from_counts(counts, seconds)
-        times = slow_spectrum(chain, 1, tolerance=tolerance).relaxation_times
-    except EthomarkovError:  # nothing is connected at this lag
-        return float("nan")
-    return float(times[0]) if times.size else float("nan")
 
 
 def _first_flat(times: Sequence[tuple[int, Interval]], reach: int, rate: float) -> tuple[int, bool]:

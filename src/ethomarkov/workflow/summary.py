@@ -5,16 +5,14 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from ethomarkov._core.interval import Interval, interval_of_mean, jackknife_interval
 from ethomarkov._core.series import Series
 from ethomarkov.coarse.kinetics import find_dwells, mean_stay
 from ethomarkov.coarse.naming import describe_states
 from ethomarkov.coarse.passage import MOST_CHAINS, count_by_unit, resampled_units
-from ethomarkov.exceptions import EthomarkovError
-from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
-from ethomarkov.markov.spectrum import relaxation_time, slow_times
+from ethomarkov.markov import MarkovChain, entropy_rate
+from ethomarkov.markov.spectrum import relaxation_time, slow_times, slowest_time_by_unit
 from ethomarkov.posture import find_events
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.recording.left_out import reading_notes
@@ -24,8 +22,6 @@ from ethomarkov.workflow.study import MACRO, Study
 
 Figures = dict[str, Any]
 
-LOOSE = 1e-4
-"""Of eigenvalues that only tell how far a time is known."""
 UNSTABLE = 0.5
 """Below this overlap a state is not found again; the usual limit for clusters."""
 
@@ -104,19 +100,8 @@ def _timescale_figures(study: Study) -> Figures | None:
 def slowest_relaxation(study: Study) -> Interval:
     """Give the slowest relaxation time of the chain of all animals its interval over animals, or blocks of one."""
     unit, n_units, over = resampled_units(study.symbols, MOST_CHAINS)
-    counts = count_by_unit(study.symbols, study.chain.lag, unit, n_units)
-    whole = sum(counts[1:], counts[0])
-    left_out = np.array([_slowest_time(whole - part, study.chain.lag) for part in counts])
+    _, left_out = slowest_time_by_unit(count_by_unit(study.symbols, study.chain.lag, unit, n_units), study.chain.lag)
     return jackknife_interval(float(study.spectrum.relaxation_times[0]), left_out, over)
-
-
-def _slowest_time(counts: sparse.csr_array, lag: float) -> float:
-    try:
-        chain = MarkovChain.from_counts(counts, lag)
-    except EthomarkovError:
-        return float("nan")  # nothing is connected without the animal
-    times = slow_spectrum(chain, 1, tolerance=LOOSE).relaxation_times
-    return float(times[0]) if times.size else float("nan")
 
 
 def _macrostate_figures(study: Study) -> Figures:
