@@ -36,5 +36,7 @@ def browser() -> Iterator[object]:
 def study() -> Study:
     """Two synthetic worms of two minutes in thirty microstates."""
     worms = simulate_worms(2, 120.0, seed=3)
-    settings = Settings(n_states=30, n_walks=2, simulated_minutes=0.5, n_behaviours=4, scan=False)
+    settings = Settings(
+        n_delays=11, lag=0.75, n_states=30, n_walks=2, simulated_minutes=0.5, n_behaviours=4, scan=False
+    )
     return run_study(worms.recording, settings, basis=worms.basis)

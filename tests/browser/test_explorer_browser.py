@@ -43,10 +43,13 @@ COLOURS = (
 PICTURE = "id => { explorer.flush(); return document.getElementById(id).toDataURL(); }"
 
 
-def write_page(study, folder):
+def place_sequences(study):
     sequences = DelayEmbedding(study.settings.n_delays).transform(study.postures)
-    placed = map_sequences(sequences, study.microstates, method="pca")
-    return write_explorer(study, placed, folder / "explorer.html")
+    return map_sequences(sequences, study.microstates, method="pca")
+
+
+def write_page(study, folder):
+    return write_explorer(study, place_sequences(study), folder / "explorer.html")
 
 
 def await_that(page, is_so: Callable[[], bool], what: str) -> None:
@@ -353,13 +356,26 @@ def test_everything_is_reached_by_keyboard(page):
     assert outline == "3px"
 
 
-def test_arrow_keys_step_microstates_frames_animals_and_levels(page):
+def test_arrow_keys_step_microstates(page, study):
+    """To the nearest within 45 degrees of the arrow; at the border of the map there is none, and the choice stays."""
+    centers = place_sequences(study).centers.astype("f4").astype(float)  # as the page has them
     page.locator("#map-over").focus()
-    before = chosen(page, "state")
-    page.keyboard.press("ArrowDown")
-    after = chosen(page, "state")
-    assert after != before
-    assert page.locator("#said").inner_text().startswith(f"Microstate {after}, ")
+    n_moved = 0
+    for state in range(len(centers)):
+        for key, towards in {"Left": (-1, 0), "Right": (1, 0), "Up": (0, 1), "Down": (0, -1)}.items():
+            off = centers - centers[state]
+            along, across = off @ towards, np.abs(off @ towards[::-1])
+            reach = np.where((along > 0) & (across <= along), along + across, np.inf)
+            expected = int(reach.argmin()) if np.isfinite(reach).any() else state
+            page.evaluate("k => explorer.select(k)", state)
+            page.keyboard.press(f"Arrow{key}")
+            assert chosen(page, "state") == expected, (state, key)
+            n_moved += expected != state
+    assert 2 * len(centers) < n_moved < 4 * len(centers)
+    assert page.locator("#said").inner_text().startswith(f"Microstate {expected}, ")
+
+
+def test_arrow_keys_step_frames_animals_and_levels(page):
     page.locator("#time-over").focus()
     page.evaluate("explorer.selectFrame(300)")
     page.keyboard.press("ArrowRight")
@@ -415,7 +431,9 @@ def test_other_animals_have_other_bodies(open_page, study, tmp_path, kind):
     track = Track(individual="a <i>mouse</i>", values=amplitudes if kind == "amplitude" else points)
     labels = None if kind == "amplitude" else [f"point {k}" for k in range(points.shape[1])]
     recording = Recording.from_tracks([track], kind=kind, sampling_rate=16.0, labels=labels)
-    other = run_study(recording, Settings(n_states=12, n_walks=1, simulated_minutes=0.5, n_modes=4))
+    other = run_study(
+        recording, Settings(n_delays=11, lag=0.75, n_states=12, n_walks=1, simulated_minutes=0.5, n_modes=4)
+    )
     page = open_page(file=write_page(other, tmp_path), reduced_motion="reduce")
     for view in ("map", "time", "body"):
         assert sum(page.evaluate(COLOURS, view).values()) > 300, view

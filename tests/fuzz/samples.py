@@ -579,7 +579,9 @@ def _study(path: Path) -> None:
 
     track = Track(individual="one", values=waves(3, 400)[6:])
     recording = Recording.from_tracks([track], kind="amplitude", sampling_rate=16.0)
-    run_study(recording, Settings(n_states=12, n_walks=2, simulated_minutes=0.1)).save(path.parent)
+    run_study(recording, Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.1)).save(
+        path.parent
+    )
 
 
 def _task_log(path: Path) -> None:

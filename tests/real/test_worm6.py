@@ -64,7 +64,9 @@ def test_events_with_the_published_rule(worm):
 
 def test_two_macrostates(worm):
     recording, basis = worm
-    study = em.run_study(recording, em.Settings(n_states=500, n_walks=1, simulated_minutes=1), basis=basis)
+    study = em.run_study(
+        recording, em.Settings(n_delays=11, lag=0.75, n_states=500, n_walks=1, simulated_minutes=1), basis=basis
+    )
     labels, omega = study.states().labels, phase_velocity(study.postures)
     share = (labels == 1).sum() / (labels >= 0).sum()
     assert 0.15 < share < 0.35

@@ -15,7 +15,15 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 MEASURED_DIFFUSION = 0.0600  # mm²/s, published for worm 6
 SIMULATED_SLOPES = (0.111, 0.297)  # mm²/s: the published interval of its simulated "D", which is 4 D
 SETTINGS = Settings(
-    n_states=1000, n_behaviours=2, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0, n_modes=5
+    n_delays=11,
+    lag=0.75,
+    n_states=1000,
+    n_behaviours=2,
+    n_walks=1,
+    simulated_minutes=0.5,
+    scan=False,
+    n_resamples=0,
+    n_modes=5,
 )
 
 

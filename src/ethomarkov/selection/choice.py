@@ -43,6 +43,8 @@ LEAST_MEMORY, LEAST_OF_SLOWEST, ERRORS = 0.1, 1 / 3, 3.0
 """Memory that counts as slow, the same as a share of the slowest mode's, and by how many of its errors it must exceed
 zero."""
 FLAT = 0.1
+MOST_LAGS, FEWEST_LAGS = 32, 2
+"""Lags within the slowest relaxation time: shorter lags see what is fast, within longer ones most memory is lost."""
 REACHES_PER_TIME, SHRINKS, LEAST_OF_HORIZON = 2, 4, 1 / 6
 """Sequences are tried up to half of the decay time of the slow mode; the scale shrinks so often, to a sixth of the
 horizon at least."""
@@ -258,8 +260,8 @@ def choose_model(
     where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence whose slow mode has
     as much memory on units left out as that of the best, but for one standard error or 8 %, and the shortest that tells
     as much about the future, but for one standard error or 2 %. N is the largest number with which neither falls by
-    more than 5 % or two standard errors. τ is the shortest lag, no shorter than a sequence, from which on the slowest
-    relaxation time of the chain of all animals changes by less than 10 %.
+    more than 5 % or two standard errors. τ is the shortest lag, no shorter than a sequence and than 1/32 of the slowest
+    relaxation time of the chain of all animals, from which on that time changes by less than 10 %.
     """
     fixed = fixed or Fixed()
     if fixed.n_delays and fixed.n_states and fixed.lag:
@@ -520,16 +522,18 @@ def _first_flat(times: Sequence[tuple[int, Interval]], reach: int, rate: float) 
     """Find the first lag from which on the time is steady over a doubling, and as far as the longest sequence."""
     lags = np.array([lag for lag, _ in times])
     values = np.array([found.estimate for _, found in times])
-    for k, lag in enumerate(lags.tolist()):
-        if k and lag / rate > values[k] / 2:  # most of the memory is lost within such a lag
-            break
-        end = max(2 * lag, reach)
-        near = (lags >= lag) & (lags <= end)
+    long_enough = ~(lags / rate < values / MOST_LAGS)
+    first = int(long_enough.argmax()) if long_enough.any() else 0
+    for k in range(first, lags.size):
+        lag = int(lags[k])
+        near = (lags >= lag) & (lags <= max(2 * lag, reach))
         if lags[-1] < 2 * lag * (1 - 1e-9) or not np.isfinite(values[near]).all():
             break
+        if k > first and lag / rate > values[k] / FEWEST_LAGS:
+            break
         if np.abs(values[near] / values[near][-1] - 1).max() <= FLAT:
-            return int(lags[k]), True
-    return int(lags[0]), False
+            return lag, True
+    return int(lags[first]), False
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

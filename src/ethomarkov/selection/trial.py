@@ -11,7 +11,7 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.selection.folds import Folds
 from ethomarkov.states.delays import DelayEmbedding
-from ethomarkov.states.partition import principal_directions
+from ethomarkov.states.partition import principal_directions, seed_rows
 
 ROWS_PER_STATE, FEWEST_ROWS, MOST_ROWS = 40, 5_000, 30_000
 """Sequences from which trial microstates are found."""
@@ -168,7 +168,7 @@ def future_cells(postures: Series, folds: Folds, block: int, seed: int) -> IntAr
 
 def label_by_others(sequences: Series, learned: BoolArray, n_states: int, rng: np.random.Generator) -> IntArray:
     """Find microstates in some of the sequences, and label all; ``-1`` where there is no sequence."""
-    from ethomarkov.states.kmeans import NearestCenters, lloyd, seed_order
+    from ethomarkov.states.kmeans import NearestCenters, lloyd
 
     rows = np.flatnonzero(sequences.segments.valid)
     own = rows[learned[rows]]
@@ -177,7 +177,7 @@ def label_by_others(sequences: Series, learned: BoolArray, n_states: int, rng: n
     sample = sequences.values[used]
     mean, directions = principal_directions(sample, n_states)
     points = ((sample - mean) @ directions).astype(np.float32)
-    centers = points[seed_order(points, n_states, rng)]
+    centers = points[seed_rows(points, n_states, rng)]
     nearest = NearestCenters(lloyd(points, centers, max_iterations=ITERATIONS).centers)
     labels = np.full(len(sequences.values), -1, dtype=np.int32)
     for block, values in sequences.blocks():

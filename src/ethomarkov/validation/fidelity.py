@@ -18,6 +18,7 @@ REACH = 8
 """Longest lag of autocorrelations, in lags of the chain."""
 SLOW_STEPS = (4, 8, 16)
 """Lags of the slow mode, in lags of the chain: multiples of all steps that are tried."""
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +128,9 @@ def lagged_moments(series: Series, mean: FloatArray, lag_frames: IntArray) -> Fl
 
 
 def deviations(data: FloatArray, held_out: BoolArray, runs: FloatArray) -> FloatArray:
-    """Express the difference of simulated and held-out means in sampling errors; NaN where nothing varies.
+    """Express the difference of simulated and held-out means in sampling errors; NaN where it cannot be told.
+
+    It cannot where fewer than two individuals have a number, or all the same.
 
     Parameters
     ----------
@@ -145,9 +148,11 @@ def deviations(data: FloatArray, held_out: BoolArray, runs: FloatArray) -> Float
     """
     parts = (data[held_out], data[~held_out], runs)
     share = sum(1 / np.maximum(np.isfinite(part).sum(axis=0), 1) for part in parts)
-    error = np.sqrt(_known_mean((data - _known_mean(data)) ** 2) * len(data) / (len(data) - 1) * share)
+    n_known, mean = np.isfinite(data).sum(axis=0), _known_mean(data)
+    error = np.sqrt(_known_mean((data - mean) ** 2) * n_known / np.maximum(n_known - 1, 1) * share)
     away = _known_mean(runs) - _known_mean(data[held_out])
-    found: FloatArray = np.divide(away, error, out=np.full(away.shape, np.nan), where=error > 0)
+    varies = error > ROUNDING * np.abs(mean)
+    found: FloatArray = np.divide(away, error, out=np.full(away.shape, np.nan), where=varies)
     return found
 
 

@@ -234,8 +234,8 @@ def study_warnings(study: Study) -> list[str]:
     unstable = [state["name"] for state in _state_figures(study, study.finest) if state["stability"] < UNSTABLE]
     if unstable:
         found.append(
-            f"{', '.join(unstable)}: not found again when animals are drawn anew (overlap below {UNSTABLE}); read the "
-            "finer states with care, or use fewer (--behaviours)."
+            f"{', '.join(unstable)}: not found again when animals are resampled (overlap below {UNSTABLE}); read the "
+            "finer states with care, or use fewer (--states)."
         )
     if study.path is None:
         found.append(

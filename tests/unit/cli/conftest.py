@@ -20,7 +20,20 @@ from ethomarkov.recording import Recording, Track
 from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.synthetic import simulate_worms
 
-QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
+QUICK = (
+    "--delays",
+    "11",
+    "--lag",
+    "0.75",
+    "--microstates",
+    "12",
+    "--walks",
+    "2",
+    "--simulated-minutes",
+    "0.5",
+    "--threads",
+    "1",
+)
 """Options that keep a study below a second."""
 
 Outcome = tuple[int, str, str]

@@ -21,7 +21,20 @@ import xarray as xr
 from ethomarkov.io.seal import SEAL, seal
 from ethomarkov.posture import PostureBasis
 
-QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
+QUICK = (
+    "--delays",
+    "11",
+    "--lag",
+    "0.75",
+    "--microstates",
+    "12",
+    "--walks",
+    "2",
+    "--simulated-minutes",
+    "0.5",
+    "--threads",
+    "1",
+)
 RNG_SEED = 0
 
 
@@ -305,8 +318,8 @@ def test_damaged_attributes(cli, tmp_path, monkeypatch):
         (("--lag", "0.1"), ("lag", "0.0625", "0.125")),
         (("--lag", "inf"), ("lag", "inf")),
         (("--lag", "nan"), ("--lag", "nan")),
-        (("--states", "5000"), ("states", "390")),
-        (("--states", "1"), ("--states", "1", "2")),
+        (("--microstates", "5000"), ("states", "390")),
+        (("--microstates", "1"), ("--microstates", "1", "2")),
         (("--modes", "0"), ("--modes", "0")),
         (("--walks", "0"), ("--walks", "0")),
         (("--simulated-minutes", "inf"), ("--simulated-minutes", "inf")),
@@ -321,7 +334,7 @@ def test_damaged_attributes(cli, tmp_path, monkeypatch):
         (("--rate", "1e-300"), ("--rate", "1e-300")),
         (("--lag", "1e308"), ("--lag", "1e+308")),
         (("--fill-gaps", "1e308"), ("--fill-gaps", "1e+308")),
-        (("--states", "1" + "0" * 400), ("--states", "1,000,000")),
+        (("--microstates", "1" + "0" * 400), ("--microstates", "1,000,000")),
         (("--delays", "1" + "0" * 19), ("--delays", "1,000,000")),
         (("--walks", "1000000"), ("n_walks", "500,000")),
         (("--simulated-minutes", "1e9"), ("simulated_minutes", "2,000,000,000")),
@@ -341,7 +354,7 @@ def test_bad_option(cli, tmp_path, options, words):
 
 
 def test_a_number_of_many_digits(cli, tmp_path):
-    code, out, err = cli("run", tmp_path / "a.csv", "--out", tmp_path / "o", "--states", "9" * 5000)
+    code, out, err = cli("run", tmp_path / "a.csv", "--out", tmp_path / "o", "--microstates", "9" * 5000)
     assert code == 2
     assert "Traceback" not in out + err
 

@@ -21,7 +21,11 @@ def asked(monkeypatch):
         ]
         machine = Machine(processor="abacus", cores=2, memory_gb=8.0, system="wood", versions=("Python 3",))
         return Bench(
-            machine=machine, threads=threads, settings=Settings(n_states=7), costs=tuple(costs), first_use_seconds=4.0
+            machine=machine,
+            threads=threads,
+            settings=Settings(n_delays=11, lag=0.75, n_states=7),
+            costs=tuple(costs),
+            first_use_seconds=4.0,
         )
 
     monkeypatch.setattr("ethomarkov.cli.commands.bench.bench_study", instead)
@@ -51,7 +55,7 @@ def test_table_of_made_up_times(cli, asked, tmp_path):
 
 def test_sizes_can_be_chosen(cli, asked):
     assert cli("bench", "--quick")[0] == 0
-    assert cli("bench", "--worms", 1, 2, "--minutes", 3, "--states", 50)[0] == 0
+    assert cli("bench", "--worms", 1, 2, "--minutes", 3, "--microstates", 50)[0] == 0
     quick, chosen = asked
     assert quick[:3] == ((2, 4), 1000, 1200.0)
     assert chosen[:3] == ((1, 2), 50, 180.0)
@@ -64,7 +68,7 @@ def test_bench_is_quiet_when_asked(cli, asked):
 
 @pytest.mark.slow
 def test_bench_of_tiny_studies(cli):
-    code, out, err = cli("bench", "--worms", 1, 2, "--minutes", 1, "--states", 12, "--threads", 1)
+    code, out, err = cli("bench", "--worms", 1, 2, "--minutes", 1, "--microstates", 12, "--threads", 1)
     assert (code, err) == (0, "")
     for words in (*(stage.name for stage in STAGES), "growth", "960, 1,920 frames", "403,200 frames"):
         assert words in out
@@ -75,7 +79,7 @@ def test_bench_of_tiny_studies(cli):
     [
         (("--minutes", "0"), "--minutes"),
         (("--minutes", "nan"), "--minutes"),
-        (("--states", "1"), "--states"),
+        (("--microstates", "1"), "--microstates"),
         (("--cluster", "local"), "--cluster"),
     ],
 )

@@ -14,7 +14,20 @@ from ethomarkov.io import read, write_recording
 from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.summary import summarize
 
-QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1")
+QUICK = (
+    "--delays",
+    "11",
+    "--lag",
+    "0.75",
+    "--microstates",
+    "12",
+    "--walks",
+    "2",
+    "--simulated-minutes",
+    "0.5",
+    "--threads",
+    "1",
+)
 BRIEF = (*QUICK, "--no-scan")
 """For what the scan has no part in; it takes most of the time of so small a study."""
 DEMO = ("--worms", "2", "--minutes", "2")
@@ -252,7 +265,7 @@ def test_rates_that_are_no_whole_number_serve(cli, no_pictures, files, basis_fil
 
 def test_two_states_are_enough(cli, no_pictures, files, tmp_path):
     """A chain of two states may swap them at every step, so that its second eigenvalue is negative."""
-    code, _out, err = cli("run", files["nc"], "--out", tmp_path, "--modes", 1, "--states", 2, *QUICK[2:])
+    code, _out, err = cli("run", files["nc"], "--out", tmp_path, "--modes", 1, "--microstates", 2, *QUICK[2:])
     assert (code, err) == (0, "")
     json.loads(cli("summary", tmp_path, "--json")[1], parse_constant=reject_constant)
 
@@ -271,7 +284,7 @@ def test_summary_as_json_equals_the_study_in_memory(cli, study, files, worms):
     code, out, err = cli("summary", study.directory / "study.nc", "--json")  # the file serves as well
     assert (code, err) == (0, "")
     found = json.loads(out, parse_constant=reject_constant)
-    settings = Settings(n_states=12, n_walks=2, simulated_minutes=0.5)
+    settings = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5)
     fresh = summarize(run_study(read(files["nc"]), settings, basis=worms.basis))
     fresh["data"]["basis"] = found["data"]["basis"]  # the file's name there, "analytic worm" here
     assert found == json.loads(json.dumps(strip_nan(fresh)))

@@ -119,7 +119,7 @@ def test_bad_options_of_movie(cli, own, options, named):
 
 @pytest.mark.slow
 def test_movies_need_a_body(cli, no_pictures, files, tmp_path):
-    options = ("--states", 12, "--walks", 1, "--no-scan", "--quiet")
+    options = ("--microstates", 12, "--walks", 1, "--no-scan", "--quiet")
     assert cli("run", files["position"], "--out", tmp_path, *options)[0] == 0
     assert not Study.load(tmp_path).is_worm
     code, _, err = cli("movie", tmp_path, "--kind", "tour")

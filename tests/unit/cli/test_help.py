@@ -91,7 +91,7 @@ def test_modules_beside_the_data_are_not_imported(tmp_path):
         (("run", "--out", "x"), "files"),
         (("inspect",), "files"),
         (("summary",), "study"),
-        (("run", "a.csv", "--out", "x", "--states", "many"), "states"),
+        (("run", "a.csv", "--out", "x", "--microstates", "many"), "states"),
         (("run", "a.csv", "--out", "x", "--rate", "abc"), "rate"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,

@@ -51,7 +51,7 @@ def test_impossible_limits(cli, plate, options):
 
 
 def test_a_study_says_what_it_left_out(cli, plate, tmp_path):
-    options = ("--min-share", 0.05, "--modes", 3, "--states", 6, "--walks", 1, "--simulated-minutes", 0.2)
+    options = ("--min-share", 0.05, "--modes", 3, "--microstates", 6, "--walks", 1, "--simulated-minutes", 0.2)
     code, out, err = cli("run", plate, "--out", tmp_path / "study", *options)
     assert code == 0, err
     assert "4 animals with less than 0.05 of the frames complete left out (3,840 frames)" in out

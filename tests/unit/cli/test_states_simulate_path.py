@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import itertools
+import re
 import shutil
 from pathlib import Path
 
@@ -149,9 +150,13 @@ def test_new_names_are_in_every_table(named, fine):
 def test_new_names_are_in_later_commands(cli, named, fine):
     code, out, err = cli("summary", named[0])
     assert (code, err) == (0, "")
-    assert "head casting" in out
-    assert "reorientation" in out
-    assert fine[0] not in out
+    rows = dict(re.split(r" {2,}", line.strip(), maxsplit=1) for line in out.splitlines() if line.strip())
+    states = {name.strip() for name in re.findall(r"([^,]+) \d+ %", rows["4 states"])}
+    assert states == {"head casting", *("reorientation" if name == "pirouette" else name for name in fine[1:])}
+    # rows of two states and of their rates; "ventral turns per min" are events, whatever a state is named
+    words = {word for row in rows for word in row.split(" → ")}
+    assert {"run", "reorientation", "run → reorientation"} <= words | set(rows)
+    assert not {fine[0], "pirouette"} & (states | words)
 
 
 def test_the_tables_agree_with_the_study(named, grown):
@@ -426,7 +431,7 @@ def test_a_settings_file_with_names(cli, files, basis_file, small_settings, tmp_
     text = small_settings.read_text() + "\nseed = 4\n"
     file.write_text(f'{text}[names]\npirouette = "turning about"\n')
     options = ("--basis", basis_file, "--settings", file, "--threads", "1", "--quiet")
-    code, out, err = cli("run", files["nc"], "--out", tmp_path / "named", "--states", "12", *options)
+    code, out, err = cli("run", files["nc"], "--out", tmp_path / "named", "--microstates", "12", *options)
     assert (code, out, err) == (0, "", "")
     made = Study.load(tmp_path / "named")
     assert (made.settings.n_states, made.settings.seed) == (12, 4)

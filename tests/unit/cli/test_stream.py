@@ -10,7 +10,21 @@ from ethomarkov.posture import PostureBasis
 from ethomarkov.workflow import Settings, Study
 from ethomarkov.workflow.streaming import Source, stream_study
 
-QUICK = ("--states", "12", "--walks", "2", "--simulated-minutes", "0.5", "--threads", "1", "--no-scan")
+QUICK = (
+    "--delays",
+    "11",
+    "--lag",
+    "0.75",
+    "--microstates",
+    "12",
+    "--walks",
+    "2",
+    "--simulated-minutes",
+    "0.5",
+    "--threads",
+    "1",
+    "--no-scan",
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +79,7 @@ def test_stream_writes_study_report_table_and_labels(streamed, worm_files):
 
 def test_the_files_hold_what_python_gives(streamed, worm_files, basis_file, tmp_path):
     directory, _ = streamed
-    settings = Settings(n_states=12, n_walks=2, simulated_minutes=0.5, scan=False)
+    settings = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5, scan=False)
     basis = PostureBasis.from_file(basis_file, 5)
     found = stream_study(Source(files=tuple(worm_files)), tmp_path, settings, basis=basis)
     assert (directory / "study.nc").read_bytes() == (tmp_path / "study.nc").read_bytes()
@@ -95,7 +109,7 @@ def test_mistakes_end_with_a_message(cli, worm_files, files, tmp_path):
         ([tmp_path / "nothing.nc"], "no such file"),
         ([worm_files[0], worm_files[0]], "named twice"),
         ([worm_files[0], files["angle"]], "Give recordings of one kind"),
-        ([worm_files[0], "--states", "1"], "--states is 1"),
+        ([worm_files[0], "--microstates", "1"], "--microstates is 1"),
     ):
         code, out, err = cli("stream", *wrong, "--out", tmp_path / "out", "--quiet")
         assert code == 2

@@ -57,7 +57,7 @@ def say(command, *args, **options):
 def keypoints(recordings, tmp_path_factory):
     """A study of six keypoints: no body wave, no path."""
     directory = tmp_path_factory.mktemp("keypoints")
-    settings = Settings(n_states=12, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0)
+    settings = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0)
     run_study(recordings["position"], settings).save(directory)
     return directory
 

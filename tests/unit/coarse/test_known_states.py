@@ -263,15 +263,15 @@ class TestWorms:
     def test_rates_of_two_lags(self):
         """Pooled worms leave at the mean of their rates. At a single short lag flicker still adds to them.
 
-        In brackets what ten recordings gave. A rate may be off because these worms did not keep to their mean (with
-        true labels, one of twenty by 1.24); what the estimate adds to that is less than 1.25 in all of them (1.20).
+        In brackets what these ten recordings gave. A rate may be off because the worms did not keep to their mean: by
+        1.24 in one of them, counted in true labels. The estimate differs from what was counted by less than 1.3 (1.23).
         """
         found = np.array([self.rates_of(simulate_worms(6, 600.0, seed=seed)) for seed in range(10)])
         true, counted, two, low, high, one, one_low, one_high = np.moveaxis(found, 1, 0)
         assert np.count_nonzero((low < true) & (true < high)) >= 18  # of 20 (19)
         assert np.count_nonzero(factor(two, true).max(axis=1) < 1.25) >= 9  # of 10 (9)
-        assert factor(two, counted).max() < 1.25
-        assert np.median(two / true) == pytest.approx(1, abs=0.1)  # (1.03)
+        assert factor(two, counted).max() < 1.3
+        assert np.median(two / true) == pytest.approx(1, abs=0.1)  # (1.05)
         assert np.count_nonzero((one_low < true) & (true < one_high)) < 10  # of 20 (4)
         assert np.median(one / true) > 1.25  # (1.4)
 
@@ -304,7 +304,15 @@ class TestWorms:
 
     def test_threads_do_not_matter(self, worms):
         settings = Settings(
-            n_states=150, n_behaviours=7, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=3, seed=3
+            n_delays=11,
+            lag=0.75,
+            n_states=150,
+            n_behaviours=7,
+            n_walks=1,
+            simulated_minutes=0.5,
+            scan=False,
+            n_resamples=3,
+            seed=3,
         )
         one, two = (run_study(worms.recording, settings, basis=worms.basis, threads=k) for k in (1, 2))
         np.testing.assert_array_equal(one.tree.node_of, two.tree.node_of)

@@ -199,14 +199,16 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, error):
 
 def test_a_study_comes_back_equal(tmp_path):
     made = simulate_worms(2, 60.0, seed=5)
-    study = run_study(made.recording, Settings(n_states=8, n_walks=2, simulated_minutes=0.2), basis=made.basis)
+    study = run_study(
+        made.recording, Settings(n_delays=11, lag=0.75, n_states=8, n_walks=2, simulated_minutes=0.2), basis=made.basis
+    )
     assert study.save(tmp_path) == tmp_path / "study.nc"
     assert_same(Study.load(tmp_path), study)
 
 
 def test_a_study_without_basis_and_path_comes_back_equal(tmp_path):
     made = simulate_worms(2, 60.0, seed=5)
-    study = run_study(made.recording, Settings(n_states=8, n_walks=2, simulated_minutes=0.2))
+    study = run_study(made.recording, Settings(n_delays=11, lag=0.75, n_states=8, n_walks=2, simulated_minutes=0.2))
     assert study.basis is None
     assert study.path is None
     study.save(tmp_path)
@@ -299,7 +301,9 @@ def test_plain_values_come_back_with_their_types(tmp_path, made):
 @pytest.fixture(scope="module")
 def small_study():
     made = simulate_worms(2, 60.0, seed=5)
-    settings = Settings(n_states=8, n_walks=1, simulated_minutes=0.2, scan=False, n_resamples=0, n_behaviours=3)
+    settings = Settings(
+        n_delays=11, lag=0.75, n_states=8, n_walks=1, simulated_minutes=0.2, scan=False, n_resamples=0, n_behaviours=3
+    )
     return run_study(made.recording, settings, basis=made.basis)
 
 

@@ -25,7 +25,7 @@ from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.states import state_names
 
-QUICK = Settings(n_states=12, n_walks=2, simulated_minutes=0.5)
+QUICK = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5)
 HOSTILE = ("<b>x</b>", "</script><script>alert(1)</script>", '"&amp;', "虫 $x$")
 
 

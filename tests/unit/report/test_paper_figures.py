@@ -44,7 +44,7 @@ from ethomarkov.workflow.study import MACRO
 from ethomarkov.workflow.validate import CORRELATION
 
 LOOK = Path(__file__).parents[3] / "docs" / "look.md"
-QUICK = Settings(n_states=40, n_walks=2, simulated_minutes=1.0, n_behaviours=3, n_resamples=0)
+QUICK = Settings(n_delays=11, lag=0.75, n_states=40, n_walks=2, simulated_minutes=1.0, n_behaviours=3, n_resamples=0)
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ from ethomarkov.workflow.summary import summarize
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = ("<b>x</b>", "</script><script>alert(1)</script>", '"&amp;', "虫 $x$")
-QUICK = Settings(n_states=12, n_walks=2, simulated_minutes=0.5)
+QUICK = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,9 @@ RULE = CrawlRule(duration=15.0, n_runs=2)
 @pytest.fixture(scope="module")
 def study():
     made = simulate_worms(2, 90.0, seed=3)
-    settings = Settings(n_states=12, n_walks=1, simulated_minutes=0.2, scan=False, n_resamples=0, n_behaviours=3)
+    settings = Settings(
+        n_delays=11, lag=0.75, n_states=12, n_walks=1, simulated_minutes=0.2, scan=False, n_resamples=0, n_behaviours=3
+    )
     return run_study(made.recording, settings, basis=made.basis)
 
 

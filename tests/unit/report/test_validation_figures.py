@@ -20,6 +20,8 @@ NAMES = {"agreement.png", "autocorrelation.png", "distributions.png", "predictio
 def study():
     worms = simulate_worms(2, 90.0, model=WormModel(missing=0.0), seed=5)
     settings = Settings(
+        n_delays=11,
+        lag=0.75,
         n_states=15,
         n_walks=1,
         simulated_minutes=0.5,

@@ -16,5 +16,14 @@ def worms():
 
 @pytest.fixture(scope="session")
 def study(worms):
-    settings = Settings(n_states=15, n_behaviours=7, n_walks=3, simulated_minutes=0.5, simulation_lag=0.75, seed=2)
+    settings = Settings(
+        n_delays=11,
+        lag=0.75,
+        n_states=15,
+        n_behaviours=7,
+        n_walks=3,
+        simulated_minutes=0.5,
+        simulation_lag=0.75,
+        seed=2,
+    )
     return run_study(worms.recording, settings, basis=worms.basis)

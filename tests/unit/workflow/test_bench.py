@@ -20,7 +20,7 @@ from ethomarkov.workflow.bench import (
 )
 from ethomarkov.workflow.stages import STAGES
 
-TINY = Settings(n_states=12, n_walks=2, simulated_minutes=0.5, n_resamples=0, scan=False)
+TINY = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5, n_resamples=0, scan=False)
 
 
 def made_up(cpu: dict[str, tuple[float, ...]], sizes: tuple[int, ...] = (100, 200, 400)) -> Bench:

@@ -12,7 +12,7 @@ from ethomarkov.workflow.config import CompleteSettings
 
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(EthomarkovError) as caught:
-        em.Settings(n_states=0, lag=-1, n_delay=3, names={"run": 1})
+        em.Settings(n_delays=11, n_states=0, lag=-1, n_delay=3, names={"run": 1})
     assert isinstance(caught.value, (SettingsError, InputFormatError))
     assert isinstance(caught.value, ValueError)
     assert str(caught.value) == (

@@ -21,6 +21,8 @@ from ethomarkov.workflow.paths import measured_path
 from ethomarkov.workflow.runs import animal_model, simulate_runs
 
 QUICK = Settings(
+    n_delays=11,
+    lag=0.75,
     n_states=60,
     n_walks=1,
     simulated_minutes=0.5,

@@ -80,7 +80,9 @@ class TestSameAnswers:
     def test_a_whole_study_to_the_byte(self, workers, tmp_path):
         """Stages, kept tasks and all: one thread, two threads, two processes."""
         worms = simulate_worms(2, 90.0, seed=4)
-        settings = Settings(n_states=10, n_walks=2, simulated_minutes=0.2, n_resamples=3, n_behaviours=3)
+        settings = Settings(
+            n_delays=11, lag=0.75, n_states=10, n_walks=2, simulated_minutes=0.2, n_resamples=3, n_behaviours=3
+        )
         places = (tmp_path / name for name in ("one", "two", "far"))
 
         def compute(threads):

@@ -185,7 +185,7 @@ def test_all_problems_at_once(chosen):
 def test_an_option_is_named_as_it_was_given(chosen):
     with pytest.raises(InputFormatError, match="--simulated-minutes is 0"):
         chosen("n_states = 10", simulated_minutes=0.0)
-    with pytest.raises(InputFormatError, match="--states is 1"):
+    with pytest.raises(InputFormatError, match="--microstates is 1"):
         chosen("n_states = 10", states=1)
 
 

@@ -24,7 +24,17 @@ from ethomarkov.workflow.stages import STAGES
 from ethomarkov.workflow.study import STUDY_FILE, plan_study, regrow_study
 
 ALL = [stage.name for stage in STAGES]
-QUICK = Settings(n_states=12, n_walks=2, simulated_minutes=0.2, n_resamples=2, n_behaviours=4, scan=False, seed=2)
+QUICK = Settings(
+    n_delays=11,
+    lag=0.75,
+    n_states=12,
+    n_walks=2,
+    simulated_minutes=0.2,
+    n_resamples=2,
+    n_behaviours=4,
+    scan=False,
+    seed=2,
+)
 COMPARED = ("n_states", "lag", "n_behaviours", "drag_ratio", "seed")
 """Settings after whose change the study is also computed from the beginning."""
 

@@ -107,7 +107,15 @@ def test_fast_states_find_food_far_away_and_slow_ones_near_the_start():
     """The truth says how fast the body wave is in each of the states that were found."""
     worms = simulate_worms(4, 900.0, model=WormModel(missing=0.0), seed=4)
     settings = Settings(
-        n_states=150, n_behaviours=7, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0, seed=2
+        n_delays=11,
+        lag=0.75,
+        n_states=150,
+        n_behaviours=7,
+        n_walks=1,
+        simulated_minutes=0.5,
+        scan=False,
+        n_resamples=0,
+        seed=2,
     )
     study = run_study(worms.recording, settings, basis=worms.basis)
     reorients, speed = worms.truth.is_pirouette, np.abs(WormModel().velocity)[worms.truth.states]

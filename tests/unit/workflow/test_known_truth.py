@@ -24,7 +24,9 @@ from ethomarkov.workflow.known_truth import (
 )
 from ethomarkov.workflow.states import state_names
 
-BRIEF = Settings(n_states=60, n_resamples=2, n_walks=2, simulated_minutes=0.5, simulation_lag=0.75, scan=False)
+BRIEF = Settings(
+    n_delays=11, lag=0.75, n_states=60, n_resamples=2, n_walks=2, simulated_minutes=0.5, simulation_lag=0.75, scan=False
+)
 NEED_TWO = (
     "share of time in runs",
     "share of time in pirouettes",

@@ -174,7 +174,16 @@ def test_neutral_names_without_shapes_of_the_modes(worms):
     """Amplitudes alone do not say which way the wave goes."""
     bare = run_study(
         worms.recording,
-        Settings(n_states=10, n_walks=1, simulated_minutes=0.1, scan=False, n_resamples=0, n_behaviours=3),
+        Settings(
+            n_delays=11,
+            lag=0.75,
+            n_states=10,
+            n_walks=1,
+            simulated_minutes=0.1,
+            scan=False,
+            n_resamples=0,
+            n_behaviours=3,
+        ),
     )
     assert not bare.is_worm
     for level in bare.tree.levels:
@@ -190,7 +199,9 @@ def test_a_study_of_one_short_animal(worms):
     track = Track(individual="short", values=np.where(np.isfinite(values), values, 0.0))
     alone = Recording.from_tracks([track], kind="amplitude", sampling_rate=16.0)
     study = run_study(
-        alone, Settings(n_states=6, n_walks=1, simulated_minutes=0.1, scan=False, n_resamples=2), basis=worms.basis
+        alone,
+        Settings(n_delays=11, lag=0.75, n_states=6, n_walks=1, simulated_minutes=0.1, scan=False, n_resamples=2),
+        basis=worms.basis,
     )
     assert 2 <= study.finest <= 6
     for level in study.tree.levels:

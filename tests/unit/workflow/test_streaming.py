@@ -22,7 +22,9 @@ from ethomarkov.states import DelayEmbedding, Partition, Symbols
 from ethomarkov.workflow import Settings, Study, streaming
 from ethomarkov.workflow.streaming import FrameModel, Source, choose_examples, label_files, stream_study, survey_files
 
-QUICK = Settings(n_states=15, n_walks=3, simulated_minutes=0.5, n_resamples=2, scan=False, seed=2)
+QUICK = Settings(
+    n_delays=11, lag=0.75, n_states=15, n_walks=3, simulated_minutes=0.5, n_resamples=2, scan=False, seed=2
+)
 
 
 def recording_of(values: np.ndarray, name: str = "worm", kind: str = "amplitude", rate: float = 16.0) -> Recording:
@@ -90,7 +92,16 @@ def test_labels_and_counts_are_those_of_the_pipeline_in_memory(worms, files, mod
 @pytest.mark.slow
 def test_a_study_that_fits_is_the_study_in_memory(worms, files, study, tmp_path):
     # those of the fixture
-    settings = Settings(n_states=15, n_behaviours=7, n_walks=3, simulated_minutes=0.5, simulation_lag=0.75, seed=2)
+    settings = Settings(
+        n_delays=11,
+        lag=0.75,
+        n_states=15,
+        n_behaviours=7,
+        n_walks=3,
+        simulated_minutes=0.5,
+        simulation_lag=0.75,
+        seed=2,
+    )
     found = stream_study(Source(files=files), tmp_path, settings, basis=worms.basis).study
     assert found.settings == study.settings
     for name, result in study.results().items():

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from ethomarkov._core.sampling import Sampling
 from ethomarkov.exceptions import EthomarkovError, SamplingError, SettingsError
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
@@ -65,24 +64,17 @@ def test_settings_are_frozen():
         Settings().lag = 1.0
 
 
-@pytest.mark.parametrize(
-    ("rate", "n_delays", "lag"), [(16.0, 11, 0.75), (30.0, 21, 22 / 30), (25.0, 17, 19 / 25), (1.0, 1, 1.0)]
-)
-def test_times_are_kept_at_any_rate(rate, n_delays, lag):
-    chosen = Settings().complete(Sampling(rate), 100_000)
-    assert chosen.n_delays == n_delays
-    assert chosen.lag == pytest.approx(lag)
-    assert Sampling(rate).frames(chosen.lag) >= 1
+def test_the_choice_is_adopted(worms):
+    study = run_study(worms.recording, Settings(n_walks=1, simulated_minutes=0.2, scan=False), basis=worms.basis)
+    used, choice = study.settings, study.choice
+    assert (used.n_delays, used.n_states, used.lag) == (choice.n_delays, choice.n_states, choice.lag)
+    assert study.chain.lag == choice.lag
+    assert study.microstates.centers.shape == (choice.n_states, choice.n_delays * study.postures.n_components)
 
 
-@pytest.mark.parametrize(("n_sequences", "n_states"), [(100, 2), (15_000, 100), (150_000, 1000), (10**7, 1000)])
-def test_microstates_follow_the_amount_of_data(n_sequences, n_states):
-    assert Settings().complete(Sampling(16.0), n_sequences).n_states == n_states
-
-
-def test_what_was_set_stays(worms):
-    chosen = Settings(n_delays=4, n_states=7, lag=0.5).complete(Sampling(16.0), 10**6)
-    assert (chosen.n_delays, chosen.n_states, chosen.lag) == (4, 7, 0.5)
+def test_what_was_set_stays(study):
+    assert study.choice.reason == ("all three were set",)
+    assert study.choice.delays.size == 0
 
 
 # --- the small study -------------------------------------------------------------------------------------------------
@@ -172,7 +164,7 @@ def test_simulations_have_the_length_that_was_asked_for(study):
 
 def test_progress_goes_through_all_stages_in_order(worms):
     seen = []
-    settings = Settings(n_states=5, n_walks=1, simulated_minutes=0.1)
+    settings = Settings(n_delays=11, lag=0.75, n_states=5, n_walks=1, simulated_minutes=0.1)
     run_study(worms.recording, settings, basis=worms.basis, progress=lambda *step: seen.append(step))
     assert list(dict.fromkeys(name for name, _, _ in seen)) == [stage.name for stage in STAGES]
     done = [done for _, done, _ in seen]
@@ -183,7 +175,11 @@ def test_progress_goes_through_all_stages_in_order(worms):
 
 def test_the_recording_is_left_as_it_was(worms):
     before = worms.recording.values.copy()
-    run_study(worms.recording, Settings(n_states=5, n_walks=1, simulated_minutes=0.1), basis=worms.basis)
+    run_study(
+        worms.recording,
+        Settings(n_delays=11, lag=0.75, n_states=5, n_walks=1, simulated_minutes=0.1),
+        basis=worms.basis,
+    )
     np.testing.assert_array_equal(worms.recording.values, before)
 
 
@@ -195,7 +191,11 @@ def test_an_animal_without_posture_does_not_stop_the_others(worms):
         Track(individual="short", values=np.where(np.arange(200)[:, None] < 8, values[:200], np.nan)),
     ]
     recording = Recording.from_tracks(tracks, kind="amplitude", sampling_rate=16.0)
-    study = run_study(recording, Settings(n_states=8, n_walks=1, simulated_minutes=0.1), basis=PostureBasis.analytic())
+    study = run_study(
+        recording,
+        Settings(n_delays=11, lag=0.75, n_states=8, n_walks=1, simulated_minutes=0.1),
+        basis=PostureBasis.analytic(),
+    )
     lost = [entry for entry in study.ledger.entries if entry.individual == "lost"]
     assert [entry.after for entry in lost] == [0] * len(lost)
 
@@ -204,8 +204,8 @@ def test_an_animal_without_posture_does_not_stop_the_others(worms):
     ("settings", "message"),
     [
         (Settings(n_delays=2000), "n_delays=2000"),
-        (Settings(n_states=15, lag=125.0), "lag=125"),
-        (Settings(n_states=10_000), "n_states=10000"),
+        (Settings(n_delays=11, n_states=15, lag=125.0), "lag=125"),
+        (Settings(n_delays=11, lag=0.75, n_states=10_000), "n_states=10000"),
     ],
 )
 def test_impossible_settings_say_what_is_possible(worms, settings, message):
@@ -215,7 +215,7 @@ def test_impossible_settings_say_what_is_possible(worms, settings, message):
 
 def test_a_lag_that_is_no_whole_frame_is_named(worms):
     with pytest.raises(SamplingError, match="lag"):
-        run_study(worms.recording, Settings(n_states=15, lag=0.1), basis=worms.basis)
+        run_study(worms.recording, Settings(n_delays=11, n_states=15, lag=0.1), basis=worms.basis)
 
 
 def test_fewer_columns_than_modes_are_taken_as_they_are(worms):
@@ -229,7 +229,7 @@ def test_fewer_columns_than_modes_are_taken_as_they_are(worms):
 def test_settings_tell_the_modes_that_were_used(worms):
     values = worms.recording.values[:1920, :3]
     recording = Recording.from_tracks([Track(individual="a", values=values)], kind="amplitude", sampling_rate=16.0)
-    study = run_study(recording, Settings(n_states=8, n_walks=1, simulated_minutes=0.1))
+    study = run_study(recording, Settings(n_delays=11, lag=0.75, n_states=8, n_walks=1, simulated_minutes=0.1))
     assert study.settings.n_modes == study.postures.n_components == 3
 
 
@@ -246,7 +246,9 @@ def test_the_same_seed_gives_the_same_study(worms, study):
 def large() -> tuple[Study, object]:
     made = simulate_worms(4, 2100.0, seed=1)
     # neither the scan nor the resampling of the tree changes the states, and both take long here
-    settings = Settings(n_states=500, n_walks=2, simulated_minutes=1.0, scan=False, n_resamples=0)
+    settings = Settings(
+        n_delays=11, lag=0.75, n_states=500, n_walks=2, simulated_minutes=1.0, scan=False, n_resamples=0
+    )
     return run_study(made.recording, settings, basis=made.basis), made.truth
 
 

@@ -124,7 +124,9 @@ def short(worms, names, settings, basis=None):
 
 
 def test_amplitudes_without_a_basis_have_no_path_and_neutral_names(worms):
-    study = short(worms, ["worm_00", "worm_01"], Settings(n_states=10, n_walks=2, simulated_minutes=0.2))
+    study = short(
+        worms, ["worm_00", "worm_01"], Settings(n_delays=11, lag=0.75, n_states=10, n_walks=2, simulated_minutes=0.2)
+    )
     found = summarize(study)
     assert found["events_per_minute"] is None
     assert [state["name"] for state in found["macrostates"]["states"]] == ["state A", "state B"]
@@ -133,7 +135,9 @@ def test_amplitudes_without_a_basis_have_no_path_and_neutral_names(worms):
 
 
 def test_one_animal_is_told(worms):
-    study = short(worms, ["worm_00"], Settings(n_states=10, n_walks=2, simulated_minutes=0.2), worms.basis)
+    study = short(
+        worms, ["worm_00"], Settings(n_delays=11, lag=0.75, n_states=10, n_walks=2, simulated_minutes=0.2), worms.basis
+    )
     found = summarize(study)
     assert any("One animal" in warning for warning in found["warnings"])
     slowest = found["chain"]["slowest_relaxation_s"]
@@ -143,7 +147,9 @@ def test_one_animal_is_told(worms):
 
 
 def test_rare_states_are_told(worms):
-    study = short(worms, ["worm_00"], Settings(n_states=200, n_walks=2, simulated_minutes=0.2), worms.basis)
+    study = short(
+        worms, ["worm_00"], Settings(n_delays=11, lag=0.75, n_states=200, n_walks=2, simulated_minutes=0.2), worms.basis
+    )
     warnings = summarize(study)["warnings"]
     assert any("fewer than 30 times" in warning for warning in warnings)
 

@@ -27,7 +27,16 @@ from ethomarkov.workflow.validate import (
 )
 
 QUICK = Settings(
-    n_states=15, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0, n_behaviours=2, n_modes=5, seed=2
+    n_delays=11,
+    lag=0.75,
+    n_states=15,
+    n_walks=1,
+    simulated_minutes=0.5,
+    scan=False,
+    n_resamples=0,
+    n_behaviours=2,
+    n_modes=5,
+    seed=2,
 )
 
 

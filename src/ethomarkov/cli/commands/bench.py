@@ -30,7 +30,7 @@ def bench(
     out: Path | None = None,
     worms: Annotated[tuple[int, ...] | None, Parameter(consume_multiple=True, negative=())] = None,
     minutes: float | None = None,
-    states: int = 1000,
+    microstates: int = 1000,
     running: RunningOptions = DEFAULT,
 ) -> None:
     """Time the stages of a study on synthetic worms, and say what larger studies would need on this machine.
@@ -45,7 +45,7 @@ def bench(
         Sizes to time, at least two; 2 4 8 by default.
     minutes
         Duration of every recording; 35 by default, as published.
-    states
+    microstates
         Microstates.
     """
     if running.cluster:
@@ -53,13 +53,13 @@ def bench(
     if minutes is None:
         minutes = QUICK_MINUTES if quick else WORM_SECONDS / 60
     require_at_least(minutes, 0.5, "--minutes")
-    require_at_least(states, 2, "--states")
+    require_at_least(microstates, 2, "--microstates")
     if out is not None:
         check_writable(out.parent)
     console = Console(quiet=running.quiet)
     sizes = worms or (QUICK_WORMS if quick else N_WORMS)
     require_minutes(sum(sizes), minutes, "--worms and --minutes")
-    settings = Settings(n_states=states, seed=running.chosen_seed)
+    settings = Settings(n_delays=11, n_states=microstates, lag=0.75, seed=running.chosen_seed)
     with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         found = bench_study(sizes, settings, seconds=60 * minutes, threads=threads, progress=progress)
     titles, rows, notes = _titles(found), _rows(found), _notes(found)

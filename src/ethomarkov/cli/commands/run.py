@@ -34,15 +34,15 @@ class ModelOptions:
     modes: int | None = None
     """Posture modes; 5 by default."""
     delays: int | None = None
-    """Frames per posture sequence; 0.69 s by default."""
-    states: int | None = None
-    """Microstates; one per 150 sequences by default, at most 1000."""
+    """Frames per posture sequence; chosen from the recordings by default, see `ethomarkov choose`."""
+    microstates: int | None = None
+    """Microstates; chosen likewise."""
     lag: float | None = None
-    """Seconds between the states of the chain; 0.75 by default."""
-    behaviours: int | None = None
+    """Seconds between the states of the chain; chosen likewise."""
+    states: int | None = None
     """States at the finest level of the tree; as many as the recording tells apart by default."""
     scan: bool | None = None
-    """Scan sequence lengths and numbers of microstates, to see whether they are well chosen; done by default."""
+    """Draw the published entropy rates over sequence lengths and numbers of microstates; done by default."""
     walks: int | None = None
     """Simulated animals; 20 by default."""
     simulated_minutes: float | None = None
@@ -55,9 +55,9 @@ CLUSTER_SECTION = "cluster"
 OPTIONS = {
     "n_modes": "modes",
     "n_delays": "delays",
-    "n_states": "states",
+    "n_states": "microstates",
     "lag": "lag",
-    "n_behaviours": "behaviours",
+    "n_behaviours": "states",
     "scan": "scan",
     "n_walks": "walks",
     "simulated_minutes": "simulated_minutes",
