@@ -29,6 +29,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import IntArray
 from ethomarkov.coarse.pcca import pcca_tree
+from ethomarkov.coarse.smoothing import smooth_states
 from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
 from ethomarkov.markov import MarkovChain
 from ethomarkov.selection import choose_model
@@ -102,8 +103,8 @@ class Case:
 def by_tree(case: Case) -> IntArray:
     """Grow the tree to the true number of states, or as far as it can be grown."""
     tree = grow_tree(case.chain, GrowthRule(n_states=case.n_states, n_resamples=0), symbols=case.symbols)
-    case.kept["tree"] = case.symbols.relabel(tree.states_at(max(tree.levels))).labels
-    return case.kept["tree"]
+    case.kept["tree"] = tree.states_at(max(tree.levels))
+    return case.symbols.relabel(case.kept["tree"]).labels
 
 
 def by_pcca(case: Case) -> IntArray:
@@ -148,7 +149,7 @@ def by_autoregression(case: Case) -> IntArray:
 
 def by_symbols(case: Case) -> IntArray:
     """Smooth the states of the tree in time."""
-    return hmm.fit_symbols(case.symbols, case.kept["tree"], case.symbols.sampling.frames(case.chain.lag))
+    return smooth_states(case.symbols, case.kept["tree"], case.chain.lag).states.labels
 
 
 def by_lumping(case: Case) -> IntArray:

@@ -293,7 +293,7 @@ def two_state_times(symbols: Symbols, group: IntArray, lags: FloatArray) -> Coar
     Fig. S1(c): |Λ_c⁻¹| = −τ / ln λ_c(τ), there with groups found anew at each lag and averaged over worms.
     """
     unit, n_units, over = resampled_units(symbols)
-    _check_group(group, symbols.n_states)
+    check_group(group, symbols.n_states)
     lags = np.asarray(lags, dtype=float)
     counts = np.array([_unit_counts(symbols, group, float(lag), unit, n_units) for lag in lags])
 
@@ -338,7 +338,7 @@ def hopping_rates(symbols: Symbols, group: IntArray, lag: float, *, method: Rate
     limits, as all limits, come from the spread before that.
     """
     unit, n_units, over = resampled_units(symbols)
-    _check_group(group, symbols.n_states)
+    check_group(group, symbols.n_states)
     counts = np.array([_unit_counts(symbols, group, lag, unit, n_units)])
     if method == "two lags":
         counts = _with_longer_lag(counts, symbols, group, lag, unit)
@@ -451,7 +451,7 @@ def chapman_kolmogorov(symbols: Symbols, group: IntArray, lag: float, *, n_steps
     tell; the microstates fail it when the partition does not hold enough of the past.
     """
     unit, n_units, over = resampled_units(symbols, MOST_CHAINS)
-    _check_group(group, symbols.n_states)
+    check_group(group, symbols.n_states)
     lags = lag * np.arange(1, n_steps + 1)
     counts = np.array([_unit_counts(symbols, group, float(t), unit, n_units) for t in lags])
     micro_counts = count_by_unit(symbols, lag, unit, n_units)
@@ -489,7 +489,7 @@ def chapman_kolmogorov(symbols: Symbols, group: IntArray, lag: float, *, n_steps
     )
 
 
-def _check_group(group: IntArray, n_states: int) -> int:
+def check_group(group: IntArray, n_states: int) -> int:
     """Check one group per microstate; give the number of groups."""
     group = np.asarray(group)
     if group.shape != (n_states,) or group.max(initial=-1) < 0:
@@ -501,7 +501,7 @@ def _check_group(group: IntArray, n_states: int) -> int:
 
 
 def _rows_group(chain: MarkovChain, group: IntArray) -> IntArray:
-    _check_group(group, chain.n_states)
+    check_group(group, chain.n_states)
     rows: IntArray = np.asarray(group)[chain.states]
     return rows
 

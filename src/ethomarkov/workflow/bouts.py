@@ -140,14 +140,15 @@ def _check_names_of(symbols: Symbols, names: Sequence[str]) -> None:
 # --- BORIS -------------------------------------------------------------------------------------------------
 
 
-def write_boris(bouts: Bouts, file: Path) -> Path:
+def write_boris(bouts: Bouts, file: Path, description: str = "") -> Path:
     """Write bouts as the table of aggregated events that BORIS exports, one row per bout.
 
     Every individual is an observation of its own, because its times count from its own start. The image index is the
-    number of the frame in that recording, from 0.
+    number of the frame in that recording, from 0. The description is that of every observation.
     """
+    described = ({**row, "Description": description} for row in _boris_rows(bouts))
     with atomic_path(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        rows = ([row.get(column, BORIS_MISSING) for column in BORIS_COLUMNS] for row in _boris_rows(bouts))
+        rows = ([row.get(column, BORIS_MISSING) for column in BORIS_COLUMNS] for row in described)
         write_rows(handle, [BORIS_COLUMNS, *rows])
     return file
 
@@ -165,7 +166,6 @@ def _boris_rows(bouts: Bouts) -> list[dict[str, str]]:
             {
                 "Observation id": bouts.individuals[i],
                 "Observation date": "",
-                "Description": "",
                 "Observation type": "Media file",
                 "Time offset (s)": "0",
                 "Coding duration": _seconds(last[i] - first[i]),
@@ -314,12 +314,12 @@ def _closed(bouts: Bouts, which: np.ndarray) -> tuple[FloatArray, FloatArray]:
     return bouts.start[which], bouts.stop[which] - CLOSED_END
 
 
-def write_intervals(bouts: Bouts, folder: Path) -> tuple[Path, ...]:
+def write_intervals(bouts: Bouts, folder: Path, description: str = "") -> tuple[Path, ...]:
     """Write one ``.npz`` per individual that ``pynapple.load_file`` reads as an IntervalSet with states.
 
     ``intervals[intervals["state"] == "run"]`` are the runs. Individuals have files of their own because their times
     count from their own starts, and an IntervalSet joins what overlaps. The state is there twice: as metadata of
-    pynapple, which is pickled, and as a plain array for all others.
+    pynapple, which is pickled, and as a plain array for all others, as the description is.
 
     Returns
     -------
@@ -338,6 +338,7 @@ def write_intervals(bouts: Bouts, folder: Path) -> tuple[Path, ...]:
                 end=end,
                 type=np.array(["IntervalSet"]),
                 state=np.array(states, dtype=np.str_),
+                description=np.array([description]),
                 _metadata=np.array({"state": states} if states else {}, dtype=object),
             )
     return files
@@ -358,7 +359,9 @@ def _plain_words(names: Sequence[str]) -> list[str]:
 # --- movement ----------------------------------------------------------------------------------------------
 
 
-def states_dataset(symbols: Symbols, names: Sequence[str], recording: "Recording | None" = None) -> "xr.Dataset":
+def states_dataset(
+    symbols: Symbols, names: Sequence[str], recording: "Recording | None" = None, description: str = ""
+) -> "xr.Dataset":
     """Lay out the states as movement lays out poses: one value per time and individual.
 
     Parameters
@@ -369,6 +372,8 @@ def states_dataset(symbols: Symbols, names: Sequence[str], recording: "Recording
         One per state; kept word for word in the attribute ``state_names`` as JSON.
     recording
         With its true times; otherwise all individuals start at 0 s.
+    description
+        Kept in the attribute ``comment`` of the states.
 
     Returns
     -------
@@ -393,6 +398,8 @@ def states_dataset(symbols: Symbols, names: Sequence[str], recording: "Recording
         "flag_meanings": " ".join(_plain_words(["missing", *names])),
         "state_names": json.dumps(list(names), ensure_ascii=False),
     }
+    if description:
+        attrs["comment"] = description
     return xr.Dataset(
         {"state": (("time", "individual"), table, attrs)},
         coords={

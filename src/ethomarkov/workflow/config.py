@@ -123,6 +123,11 @@ class Settings(CheckedSettings):
             scheme="paper",
         )
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to be chosen from the data."""
+        return None not in (self.n_delays, self.n_states, self.lag)
+
     def complete(self, choice: ModelChoice) -> "CompleteSettings":
         """Fill in what was chosen from the data."""
         chosen = {"n_delays": choice.n_delays, "n_states": choice.n_states, "lag": choice.lag}

@@ -251,8 +251,7 @@ def _paths(work: Work) -> Mapping[str, Any]:
 
 
 def _choice_seconds(size: Size) -> float:
-    settings = size.settings
-    if settings.n_delays and settings.n_states and settings.lag:
+    if size.settings.is_complete:
         return 0.0
     return (2.0 + 3e-4 * size.n_frames) / min(size.threads, 8)
 

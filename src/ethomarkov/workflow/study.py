@@ -31,7 +31,7 @@ from ethomarkov.validation.simulation_choice import SimulationChoice
 from ethomarkov.workflow.config import SETTINGS_FILE, CompleteSettings, Settings, write_settings
 from ethomarkov.workflow.engine import KEY, Engine, PlannedStage, Shelf, Size, plan_stages
 from ethomarkov.workflow.provenance import recording_inputs, write_provenance
-from ethomarkov.workflow.stages import STAGES, Measured, complete_settings
+from ethomarkov.workflow.stages import STAGES, Measured, choose_for, complete_settings
 from ethomarkov.workflow.states import MACRO_LEVEL, check_renames, has_body_wave
 
 STUDY_FILE = "study.nc"
@@ -246,6 +246,8 @@ def plan_study(
     expected = expected_seconds(recording, settings, threads)
     engine = Engine(results={"recording": recording, "given_basis": basis}, shelf=Shelf(directory, STUDY_FILE, STAGES))
     planned = list(plan_stages(STAGES[:N_FIRST], settings, engine, expected))
+    if "postures" in engine.results and settings.is_complete:  # then nothing is compared
+        engine.results["choice"] = choose_for(settings, engine.results["postures"])
     if "choice" in engine.results:
         settings = complete_settings(settings, engine.results["postures"], engine.results["choice"])
     return [*planned, *plan_stages(STAGES[N_FIRST:], settings, engine, expected)]

@@ -640,7 +640,7 @@ def test_summary_of_a_study_that_lacks_a_part(cli, tmp_path, study):
 
 
 ON_STUDIES = ("summary", "report", "figures", "states", "explore", "map", "validate", "forage", "simulate", "path")
-ON_STUDIES += ("timescales", "movie")
+ON_STUDIES += ("choose", "movie")
 
 
 @pytest.mark.parametrize("command", ON_STUDIES)

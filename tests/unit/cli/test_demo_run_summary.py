@@ -257,7 +257,8 @@ def test_read_only_files_can_be_read(cli, no_pictures, files, tmp_path):
 
 @pytest.mark.parametrize("rate", [12.5, 0.9])
 def test_rates_that_are_no_whole_number_serve(cli, no_pictures, files, basis_file, tmp_path, rate):
-    arguments = ("run", files["nc"], "--basis", basis_file, "--resample", rate, "--out", tmp_path, *BRIEF)
+    brief = [word for word in BRIEF if word not in ("--lag", "0.75")]  # which is no whole number of frames there
+    arguments = ("run", files["nc"], "--basis", basis_file, "--resample", rate, "--out", tmp_path, *brief)
     code, out, err = cli(*arguments)
     assert (code, err) == (0, "")
     assert f"at {rate:g} Hz" in out
@@ -265,7 +266,7 @@ def test_rates_that_are_no_whole_number_serve(cli, no_pictures, files, basis_fil
 
 def test_two_states_are_enough(cli, no_pictures, files, tmp_path):
     """A chain of two states may swap them at every step, so that its second eigenvalue is negative."""
-    code, _out, err = cli("run", files["nc"], "--out", tmp_path, "--modes", 1, "--microstates", 2, *QUICK[2:])
+    code, _out, err = cli("run", files["nc"], "--out", tmp_path, "--modes", 1, *[2 if word == "12" else word for word in QUICK])
     assert (code, err) == (0, "")
     json.loads(cli("summary", tmp_path, "--json")[1], parse_constant=reject_constant)
 

@@ -43,7 +43,7 @@ def test_a_wrong_place_is_refused_before_anything_is_read():
 
 
 def test_a_wrong_place_ends_with_one_message(cli, tmp_path):
-    code, out, err = cli("timescales", tmp_path / "absent", "--cluster", "slrum")
+    code, out, err = cli("map", tmp_path / "absent", "--cluster", "slrum")
     assert code == 2
     assert "Did you mean slurm?" in err
     assert "Traceback" not in out + err

@@ -15,6 +15,7 @@ from ethomarkov.markov.spectrum import (
     relaxation_time,
     reversible_modes,
     slow_times,
+    slowest_time_by_unit,
 )
 from ethomarkov.states import Symbols
 
@@ -274,3 +275,48 @@ class TestFrames:
         found = modes_on_frames(symbols, chain, reversible_modes(chain, 2)[1])
         assert found.shape == (4000, 2)
         np.testing.assert_allclose(found.mean(axis=0), 0, atol=2e-3)
+
+
+# --- the slowest time without each unit ------------------------------------------------------------------------------
+
+
+def units_of(seed: int, n_units: int = 8, n_frames: int = 20_000) -> list[sparse.csr_array]:
+    """Counts of animals that hop between two groups of four states, mixing quickly within a group."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n_units):
+        group = (np.cumsum(rng.random(n_frames) < 0.01) % 2) * 4
+        states = group + rng.integers(4, size=n_frames)
+        pairs = (states[:-1], states[1:])
+        found.append(sparse.coo_array((np.ones(n_frames - 1), pairs), shape=(8, 8)).tocsr())
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_without_a_unit_the_time_is_that_of_the_other_units(seed):
+    units = units_of(seed)
+    whole = sum(units[1:], units[0])
+    time, left_out = slowest_time_by_unit(units, 0.5)
+    assert time == pytest.approx(slow_spectrum(MarkovChain.from_counts(whole, 0.5), 1).relaxation_times[0])
+    exact = [slow_spectrum(MarkovChain.from_counts(whole - one, 0.5), 1).relaxation_times[0] for one in units]
+    assert left_out == pytest.approx(exact, rel=1e-3)
+
+
+def test_a_corner_that_one_unit_opens_does_not_take_the_place_of_the_mode():
+    units = units_of(3)
+    wide = [sparse.block_diag([one, sparse.csr_array((2, 2))]).tolil() for one in units]
+    for k, one in enumerate(wide):  # two more states, which only the last unit leaves often
+        one[8, 9] = one[9, 8] = 40
+        one[8, 0] = one[0, 8] = 60 if k == len(wide) - 1 else 0.05
+    parts = [sparse.csr_array(one) for one in wide]
+    whole = sum(parts[1:], parts[0])
+    corner = slow_spectrum(MarkovChain.from_counts(whole - parts[-1], 0.5), 1).relaxation_times[0]
+    time, left_out = slowest_time_by_unit(parts, 0.5)
+    assert corner > 2 * time
+    assert left_out == pytest.approx(time, rel=0.2)
+
+
+def test_one_state_has_no_slowest_time():
+    time, left_out = slowest_time_by_unit([sparse.csr_array(np.array([[5.0]]))] * 3, 1.0)
+    assert np.isnan(time)
+    assert np.isnan(left_out).all()

@@ -145,7 +145,7 @@ def test_a_copy_ends_with_the_recording():
 
 
 def test_the_tolerance_decides_what_is_near():
-    """A replay with noise of a twentieth of the spread is a copy; for a smaller tolerance, or larger noise, it is new."""
+    """Noise of a twentieth of the spread leaves a copy a copy; with a smaller tolerance, or more noise, it is new."""
     postures = white_noise()
     repertoire, _ = repertoire_of(postures, 10)
     spread = copy_tolerance(postures) / NEAR

@@ -94,7 +94,7 @@ def test_an_empty_file_changes_nothing(chosen):
 
 
 def test_what_was_said_wins_over_what_was_filed(chosen):
-    found = chosen(WHOLE, states=50, scan=True, drag_ratio=30.0, lag=0.25)
+    found = chosen(WHOLE, microstates=50, scan=True, drag_ratio=30.0, lag=0.25)
     assert (found.n_states, found.scan, found.drag_ratio, found.lag) == (50, True, 30.0, 0.25)
     assert (found.n_modes, found.n_walks) == (4, 7)
 
@@ -186,7 +186,7 @@ def test_an_option_is_named_as_it_was_given(chosen):
     with pytest.raises(InputFormatError, match="--simulated-minutes is 0"):
         chosen("n_states = 10", simulated_minutes=0.0)
     with pytest.raises(InputFormatError, match="--microstates is 1"):
-        chosen("n_states = 10", states=1)
+        chosen("n_states = 10", microstates=1)
 
 
 @pytest.mark.parametrize("text", ["n_states = ", "n_states : 3", "a = 1\na = 2", "[names\n", "n_states = 1e", "\x00"])

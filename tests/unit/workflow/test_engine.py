@@ -81,9 +81,9 @@ def test_nothing_is_computed_twice(start, again):
 
 CHANGES = {
     "n_modes": (4, ["postures"]),  # the basis that is given has five, so that the postures stay the same
-    "n_states": (10, ["microstates", "chain", "timescales", "states", "simulation", "paths"]),
-    "n_delays": (9, ["microstates", "chain", "timescales", "states", "simulation", "paths"]),
-    "lag": (1.0, ["chain", "timescales", "states", "simulation", "paths"]),
+    "n_states": (10, ["choice", "microstates", "chain", "timescales", "states", "simulation", "paths"]),
+    "n_delays": (9, ["choice", "microstates", "chain", "timescales", "states", "simulation", "paths"]),
+    "lag": (1.0, ["choice", "chain", "timescales", "states", "simulation", "paths"]),
     "scan": (True, ["scan"]),
     "min_measure": (0.05, ["states"]),
     "n_behaviours": (3, ["states"]),
@@ -97,7 +97,7 @@ CHANGES = {
     "unfolding": ("paper", ["simulation", "paths"]),
     "drag_ratio": (20.0, ["paths"]),
     "scheme": ("paper", ["paths"]),
-    "seed": (3, ["scan", "microstates", "chain", "timescales", "states", "simulation", "paths"]),
+    "seed": (3, ["choice", "scan", "microstates", "chain", "timescales", "states", "simulation", "paths"]),
     "names": ({"run": "crawl"}, []),
 }
 
@@ -149,7 +149,17 @@ def test_a_plan_says_what_will_happen(start, again, worms):
     changed = QUICK.model_copy(update={"lag": 1.0})
     before = {path: path.stat().st_mtime_ns for path in again.rglob("*")}
     planned = plan_study(worms.recording, changed, basis=worms.basis, directory=again)
-    assert [one.action for one in planned] == ["keep"] * 3 + ["compute"] * 2 + ["check"] * 3
+    assert [one.action for one in planned] == [
+        "keep",
+        "compute",
+        "keep",
+        "keep",
+        "compute",
+        "compute",
+        "check",
+        "check",
+        "check",
+    ]
     assert {path: path.stat().st_mtime_ns for path in again.rglob("*")} == before
     assert sum(one.seconds for one in planned) > 0
     assert [one.stage for one in planned if one.action != "keep"] == start(again, lag=1.0)[1]
@@ -158,7 +168,9 @@ def test_a_plan_says_what_will_happen(start, again, worms):
 def test_a_plan_of_an_empty_directory(worms, tmp_path):
     planned = plan_study(worms.recording, QUICK, basis=worms.basis, directory=tmp_path / "new")
     assert [one.action for one in planned] == ["compute"] * len(STAGES)
-    assert all(one.seconds > 0 for one in planned if one.stage != "scan")  # which these settings leave out
+    assert all(
+        one.seconds > 0 for one in planned if one.stage not in ("choice", "scan")
+    )  # which these settings leave out
     assert not (tmp_path / "new").exists()
 
 
@@ -301,7 +313,7 @@ def test_an_error_keeps_what_took_long(start, tmp_path, monkeypatch):
         start(tmp_path / "study", lag=125.0)
     assert not (tmp_path / "study" / STUDY_FILE).exists()
     _, computed = start(tmp_path / "study")
-    assert computed == ALL[3:]
+    assert computed == ["choice", *ALL[4:]]
 
 
 def test_an_early_error_leaves_no_trace(start, again, tmp_path, monkeypatch):

@@ -289,7 +289,7 @@ def test_microstates_that_no_example_visits_leave_the_chain(worms, tmp_path, mon
 
 @pytest.mark.slow
 def test_a_stopped_run_goes_on(worms, files, small_sample, tmp_path):
-    stopped = Reads(stop_at=5)  # three in the first pass, two in the second
+    stopped = Reads(stop_at=6)  # three in the first pass, one example, two in the second pass
     with pytest.raises(KeyboardInterrupt):
         stream_study(Source(files=files, read=stopped), tmp_path, QUICK, basis=worms.basis)
     names = [file.stem for file in files]
@@ -298,7 +298,7 @@ def test_a_stopped_run_goes_on(worms, files, small_sample, tmp_path):
     later = Reads()
     found = stream_study(Source(files=files, read=later), tmp_path, QUICK, basis=worms.basis)
     kept = list(found.study.symbols.segments.individuals)
-    assert later.names == [names[2], *kept]  # the last file, then the examples
+    assert later.names == [*kept, names[2]]  # the examples, then the last file
     plain = stream_study(Source(files=files), tmp_path / "plain", QUICK, basis=worms.basis)
     assert digest(found.animals) == digest(plain.animals)
     assert (tmp_path / "study.nc").read_bytes() == (tmp_path / "plain" / "study.nc").read_bytes()
@@ -342,9 +342,9 @@ def test_only_what_a_change_concerns_is_done_again(worms, files, tmp_path):
     assert read_again(QUICK, reading="other") == 3 * names
     (tmp_path / "labels" / files[1].name).write_bytes(b"damaged")
     with pytest.warns(EthomarkovWarning, match=f"{files[1].name}: is damaged .* computed again"):
-        assert read_again(QUICK, reading="other") == [names[1], *names]
+        assert read_again(QUICK, reading="other") == [*names, names[1]]
     files[0].touch()
-    assert read_again(QUICK, reading="other") == [*names, names[0], *names]
+    assert read_again(QUICK, reading="other") == [*names, *names, names[0]]
 
 
 # --- names, gaps and mistakes ----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ethomarkov.coarse.dwell_laws import LawChoice, paper_biexponential
 from ethomarkov.coarse.kinetics import Dwells, find_dwells, mean_stay
 from ethomarkov.coarse.naming import StateTraits
 from ethomarkov.coarse.passage import Rates
+from ethomarkov.coarse.smoothing import SmoothStates, smooth_states
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
@@ -32,6 +33,8 @@ from ethomarkov.workflow.states import rename_states, stability_over_seeds, stat
 from ethomarkov.workflow.study import MACRO, STUDY_FILE, regrow_study
 
 DEFAULT = RunningOptions()
+OF_TREE = "States of the tree"
+SMOOTHED = "States of the tree, smoothed in time by a hidden Markov model; not for rates or dwell times"
 TRAIT_TITLES = {
     "velocity": "ω (cycles/s)",
     "wavelength": "wave (L)",
@@ -49,6 +52,7 @@ def states(
     min_measure: float | None = None,
     resamples: int = 20,
     seeds: int = 0,
+    smooth: Annotated[bool, Parameter(negative=())] = False,
     running: RunningOptions = DEFAULT,
 ) -> None:
     """Divide a study's behaviour into a tree of states; name them, time them, and write them for other programs.
@@ -72,6 +76,9 @@ def states(
     seeds
         Further partitions into microstates, from other seeds, that tell how stable each state is (slow: each fits all
         microstates anew).
+    smooth
+        Let every frame's state depend on the frames around it, in bouts and states in time. Shares, dwell times and
+        rates stay those of the tree.
     """
     for value, least, name in ((levels or 2, 2, "--levels"), (resamples, 0, "--resamples"), (seeds, 0, "--seeds")):
         require_at_least(value, least, name)
@@ -96,11 +103,12 @@ def states(
         over_seeds = stability_over_seeds(grown, seeds, threads=threads, progress=progress)
         found = {level: study_kinetics(grown, level) for level in dict.fromkeys((MACRO, grown.finest))}
         laws = dwell_laws(grown, found[MACRO])
-        _write(grown, found, over_seeds, target)
+        smoothed = _smooth(grown) if smooth else None
+        _write(grown, found, over_seeds, smoothed, target)
         grown.save(home)
     console.print(_levels_table(grown))
     console.print(_states_table(grown, found[grown.finest], over_seeds))
-    for line in _findings(grown, found[MACRO], laws):
+    for line in (*_findings(grown, found[MACRO], laws), *_said_of(grown, smoothed)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"\nWritten to {escape(str(target))}, and into the study.", highlight=False, soft_wrap=True)
 
@@ -126,19 +134,44 @@ def _renames(given: Sequence[str]) -> dict[str, str]:
     return {old.strip(): new.strip() for old, _, new in pairs}
 
 
-def _write(study: Study, found: Mapping[int, Kinetics], over_seeds: FloatArray, out: Path) -> None:
+def _smooth(study: Study) -> SmoothStates:
+    return smooth_states(study.symbols, study.tree.states_at(study.finest), study.chain.lag)
+
+
+def _said_of(study: Study, smoothed: SmoothStates | None) -> Iterator[str]:
+    """Say which labels are written, where they are not those of the tree."""
+    if smoothed is not None:
+        known = smoothed.states.segments.valid
+        moved = np.mean((smoothed.states.labels != study.states(study.finest).labels)[known])
+        yield (
+            "Bouts and states in time (bouts.csv, intervals, states_movement.nc) are smoothed, which gave "
+            f"{moved:.1%} of the frames another state; shares, dwell times and rates are those of the tree."
+        )
+
+
+def _write(
+    study: Study,
+    found: Mapping[int, Kinetics],
+    over_seeds: FloatArray,
+    smoothed: SmoothStates | None,
+    out: Path,
+) -> None:
     """Write tables, bouts, results and figures."""
     finest = study.finest
-    bouts = find_bouts(study.states(finest), state_names(study, finest))
-    write_boris(bouts, out / "bouts.csv")
-    write_intervals(bouts, out / "intervals")
+    labels, names = study.states(finest) if smoothed is None else smoothed.states, state_names(study, finest)
+    description = OF_TREE if smoothed is None else SMOOTHED
+    bouts = find_bouts(labels, names)
+    write_boris(bouts, out / "bouts.csv", description)
+    write_intervals(bouts, out / "intervals", description)
     with atomic_path(out / "states_movement.nc") as temporary:
-        states_dataset(study.states(finest), state_names(study, finest)).to_netcdf(temporary, engine="h5netcdf")
+        states_dataset(labels, names, description=description).to_netcdf(temporary, engine="h5netcdf")
     write_table(out / "states.csv", _state_rows(study, over_seeds))
     write_table(out / "budget.csv", _budget_rows(study, found[finest]))
     write_table(out / "transitions.csv", _transition_rows(found))
     results: dict[str, object] = {"tree": study.tree, "traits": study.traits}
     results |= {f"kinetics_{level}": kinetics for level, kinetics in found.items()}
+    if smoothed is not None:
+        results["smoothed"] = smoothed
     save_results(out / "states.nc", results, {"settings": study.settings.model_dump_json()})
     for name, figure in draw_state_figures(study, found).items():
         with atomic_path(out / name) as temporary:
