@@ -4,7 +4,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ethomarkov.figures.choice import draw_lengths, draw_numbers, draw_times
+from ethomarkov.figures.choice import draw_choice
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains, draw_lag_scan, draw_spectrum
 from ethomarkov.figures.style import figure_style, new_figure
 from ethomarkov.io.results import save_results
@@ -35,13 +35,7 @@ def draw_choice_figure(choice: ModelChoice, interval: float) -> dict[str, Figure
     """
     if not choice.delays.size:
         return {}
-    with figure_style():
-        figure = new_figure(12, 3.6)
-        left, middle, right = figure.subplots(1, 3)
-        draw_lengths(left, choice, interval)
-        draw_numbers(middle, choice)
-        draw_times(right, choice)
-    return {"choice.png": figure}
+    return {"choice.png": draw_choice(choice, interval)}
 
 
 def write_scan(table: EntropyTable, out: Path) -> None:

@@ -40,9 +40,11 @@ class Cut:
         χ, the smaller of the two sets' shares of probability that stay within one lag.
     persistence
         λ_c = χ₊ + χ₋ − 1, the eigenvalue of the chain of the two sets: coherence beyond chance, the same for both.
+    rule
+        By which it was made; see `best_cut`.
     thresholds, curve
         All candidate thresholds, and what the rule compares: persistence times the share of the mode that the two
-        sets explain, or the published coherence.
+        sets explain ("best"), or coherence ("paper").
     upper
         1 for states of the upper set, 0 for the lower.
     flat_from, flat_to
@@ -60,6 +62,7 @@ class Cut:
     threshold: float
     coherence: float
     persistence: float
+    rule: str
     thresholds: FloatArray = array_field("threshold")
     curve: FloatArray = array_field("threshold")
     upper: IntArray = array_field("state")
@@ -264,7 +267,7 @@ def cut_along(flux: Flux, phi: FloatArray, eigenvalue: float, mode: int, *, min_
         return None
     tied = np.flatnonzero(score >= score.max() - TIED)
     best = int(tied[np.argmax(smaller[tied])])
-    return _cut_at(flux, phi, (eigenvalue, mode), cuts, cuts.score, (best, best))
+    return _cut_at(flux, phi, (eigenvalue, mode), cuts, "best", (best, best))
 
 
 def cut_at(chain: MarkovChain, phi: FloatArray, threshold: float, eigenvalue: float, mode: int) -> Cut:
@@ -284,7 +287,7 @@ def cut_at(chain: MarkovChain, phi: FloatArray, threshold: float, eigenvalue: fl
     flux = Flux.from_chain(chain)
     cuts = list_cuts(phi, flux)
     best = min(int(np.searchsorted(cuts.thresholds, threshold)), cuts.thresholds.size - 1)
-    return _cut_at(flux, phi, (eigenvalue, mode), cuts, cuts.score, (best, best))
+    return _cut_at(flux, phi, (eigenvalue, mode), cuts, "best", (best, best))
 
 
 def published_cut(flux: Flux, phi: FloatArray, eigenvalue: float, mode: int) -> Cut:
@@ -292,7 +295,7 @@ def published_cut(flux: Flux, phi: FloatArray, eigenvalue: float, mode: int) -> 
     cuts = list_cuts(phi, flux)
     best = _paper_peak(cuts.coherence)
     # The published search counts the state at c to the lower set, the published labels to the upper: c is one lower.
-    return _cut_at(flux, phi, (eigenvalue, mode), cuts, cuts.coherence, (best, best - 1))
+    return _cut_at(flux, phi, (eigenvalue, mode), cuts, "paper", (best, best - 1))
 
 
 def _cut_at(
@@ -300,11 +303,12 @@ def _cut_at(
     phi: FloatArray,
     which: tuple[float, int],
     cuts: Candidates,
-    curve: FloatArray,
+    rule: Rule,
     found: tuple[int, int],
 ) -> Cut:
     """Describe the cut at the best place of a curve, with the threshold at a place that may differ from it."""
     best, place = found
+    curve = cuts.score if rule == "best" else cuts.coherence
     threshold = float(cuts.thresholds[place])
     left, right = _flat_stretch(curve, best)
     flat_from, flat_to = float(cuts.thresholds[left]), float(cuts.thresholds[right])
@@ -316,6 +320,7 @@ def _cut_at(
         coherence=float(cuts.coherence[best]),
         persistence=float(cuts.persistence[best]),
         thresholds=cuts.thresholds,
+        rule=rule,
         curve=curve,
         upper=(phi >= threshold).astype(np.int32),
         flat_from=flat_from,

@@ -2,37 +2,71 @@
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from ethomarkov._core.types import FloatArray
-from ethomarkov.figures.style import DATA
+from ethomarkov.figures.style import DATA, figure_style, new_figure
 from ethomarkov.selection import ModelChoice
 
 CHOSEN, SECOND = "#D55E00", "#009E73"
 
 
-def draw_lengths(axes: Axes, choice: ModelChoice, interval: float) -> None:
-    """Draw memory of the slow modes and information about the future against the sequence length.
+def draw_choice(choice: ModelChoice, interval: float, noise: float | None = None) -> Figure:
+    """Draw all that was compared, in four panels.
+
+    Parameters
+    ----------
+    choice
+        With what was tried.
+    interval
+        Seconds per frame.
+    noise
+        Seconds that shuffled states reach at the chosen lag, if known.
+    """
+    with figure_style():
+        figure = new_figure(8.5, 5.6)
+        panels = figure.subplots(2, 2)
+        draw_memory(panels[0, 0], choice, interval)
+        draw_information(panels[0, 1], choice, interval)
+        draw_numbers(panels[1, 0], choice)
+        draw_times(panels[1, 1], choice, noise)
+    return figure
+
+
+def draw_memory(axes: Axes, choice: ModelChoice, interval: float) -> None:
+    """Draw the memory of the slow modes against the sequence length.
 
     Parameters
     ----------
     axes
-        To draw on; information has an axis of its own at the right.
+        To draw on.
     choice
         With what was tried.
     interval
         Seconds per frame.
     """
+    axes.errorbar(choice.delays * interval, choice.memory, choice.memory_error, color=DATA, marker="o", ms=3.5, lw=1)
+    lowest = min(0.0, float(np.nanmin(choice.memory, initial=0)))
+    axes.set(xscale="log", xlabel="sequence length (s)", ylabel="memory of slow modes", ylim=(lowest, None))
+    slow = f"slow states: {choice.slow_delays} frames" if choice.is_slow else "no slow mode"
+    _mark(axes, choice, interval, choice.slow_delays, slow)
+    axes.set_title(f"Slow modes, on {choice.over} left out")
+
+
+def draw_information(axes: Axes, choice: ModelChoice, interval: float) -> None:
+    """Draw the information about a fixed block of the future against the sequence length; see `draw_memory`."""
     seconds = choice.delays * interval
-    _with_errors(axes, seconds, choice.memory, choice.memory_error, DATA)
-    axes.set(xscale="log", xlabel="sequence length (s)", ylim=(min(0, np.nanmin(choice.memory, initial=0)), None))
-    axes.set_ylabel("memory of slow modes", color=DATA)
-    right = axes.twinx()
-    _with_errors(right, seconds, choice.information, choice.information_error, SECOND, marker="s")
-    right.set_ylabel("information about the future (nat)", color=SECOND)
-    right.set_ylim(0, None)
-    axes.axvline(choice.n_delays * interval, color=CHOSEN, lw=1, ls="--", label=f"K = {choice.n_delays}")
-    axes.legend(fontsize="small", loc="lower right")
-    axes.set_title(f"Sequence length, on {choice.over} left out")
+    axes.errorbar(seconds, choice.information, choice.information_error, color=SECOND, marker="s", ms=3.5, lw=1)
+    axes.set(xscale="log", xlabel="sequence length (s)", ylabel="information (nat)", ylim=(0, None))
+    _mark(axes, choice, interval, choice.predictive_delays, f"prediction: {choice.predictive_delays} frames")
+    axes.set_title(f"Information about the future, on {choice.over} left out")
+
+
+def _mark(axes: Axes, choice: ModelChoice, interval: float, asked: int, label: str) -> None:
+    """Mark what one of the two asks for, and what was used."""
+    if asked:
+        axes.axvline(asked * interval, color="#888888", lw=1, ls=":", label=label)
+    axes.axvline(choice.n_delays * interval, color=CHOSEN, lw=1, ls="--", label=f"used: K = {choice.n_delays} frames")
+    axes.legend(fontsize="small", loc="lower left")
 
 
 def draw_numbers(axes: Axes, choice: ModelChoice) -> None:
@@ -72,9 +106,3 @@ def draw_times(axes: Axes, choice: ModelChoice, noise: float | None = None) -> N
     axes.set(xscale="log", yscale="log", xlabel="lag (s)", ylabel="relaxation time (s)")
     axes.legend(fontsize="small")
     axes.set_title(f"Lag (95 % over {choice.over})")
-
-
-def _with_errors(
-    axes: Axes, x: FloatArray, y: FloatArray, error: FloatArray, colour: str, *, marker: str = "o"
-) -> None:
-    axes.errorbar(x, y, error, color=colour, marker=marker, ms=3.5, lw=1)

@@ -72,12 +72,15 @@ def draw_coherence(
     where = _share_below(cut, stationary) if against == "share" else cut.thresholds
     flat_from, best, flat_to = np.interp((cut.flat_from, cut.threshold, cut.flat_to), cut.thresholds, where)
     axes.axvspan(flat_from, flat_to, color=MISSING, alpha=0.4, lw=0, label=f"within {FLAT:g} of the best")
-    axes.plot(where, cut.curve, color=DATA, lw=1.5, label="smaller of the two sets" if sets is not None else None)
+    published = cut.rule == "paper"
+    label = "smaller of the two sets" if published else "persistence × share explained"
+    axes.plot(where, cut.curve, color=DATA, lw=1.5, label=label if sets is not None or not published else None)
     for (name, style), curve in zip(SET_STYLES, () if sets is None else sets, strict=False):
         axes.plot(where, curve, color=DARK, lw=0.9, ls=style, label=name, zorder=1.5)
     mark = "best cut" if cut.is_interior else "best cut, at an end of the curve"
-    axes.plot(best, cut.coherence, "x", color=SIMULATION, ms=8, mew=2, ls="", label=f"{mark}, χ = {cut.coherence:.2f}")
-    axes.set(ylabel="coherence χ", ylim=(0, 1.05))
+    height = cut.coherence if published else np.interp(cut.threshold, cut.thresholds, cut.curve)
+    axes.plot(best, height, "x", color=SIMULATION, ms=8, mew=2, ls="", label=f"{mark}, χ = {cut.coherence:.2f}")
+    axes.set(ylabel="coherence χ" if published else "score of the cut", ylim=(0, 1.05))
     if against == "share":
         axes.set(xlabel="share of time below the cut", xlim=(0, 1))
     else:

@@ -15,7 +15,7 @@ from ethomarkov._core.interval import Interval
 from ethomarkov._core.series import Series
 from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import jump_chain, time_budget
-from ethomarkov.figures.choice import draw_lengths, draw_numbers, draw_times
+from ethomarkov.figures.choice import draw_choice
 from ethomarkov.figures.kinetics import draw_transition_graph
 from ethomarkov.figures.recording import draw_coverage, draw_traces
 from ethomarkov.figures.scan import draw_entropy_rates, draw_gains, draw_spectrum
@@ -127,13 +127,8 @@ def _draw_data(study: Study) -> Figure:
 
 
 def _draw_choice(study: Study) -> Figure:
-    with figure_style():
-        figure = new_figure(11, 3.2)
-        left, middle, right = figure.subplots(1, 3)
-        draw_lengths(left, study.choice, study.postures.sampling.interval)
-        draw_numbers(middle, study.choice)
-        draw_times(right, study.choice, study.noise_floor.time(0.975) if study.noise_floor is not None else None)
-    return figure
+    noise = study.noise_floor.time(0.975) if study.noise_floor is not None else None
+    return draw_choice(study.choice, study.postures.sampling.interval, noise)
 
 
 def _draw_scan(study: Study) -> Figure:

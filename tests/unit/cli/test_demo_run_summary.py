@@ -266,7 +266,8 @@ def test_rates_that_are_no_whole_number_serve(cli, no_pictures, files, basis_fil
 
 def test_two_states_are_enough(cli, no_pictures, files, tmp_path):
     """A chain of two states may swap them at every step, so that its second eigenvalue is negative."""
-    code, _out, err = cli("run", files["nc"], "--out", tmp_path, "--modes", 1, *[2 if word == "12" else word for word in QUICK])
+    smallest = [2 if word == "12" else word for word in QUICK]
+    code, _out, err = cli("run", files["nc"], "--out", tmp_path, "--modes", 1, *smallest)
     assert (code, err) == (0, "")
     json.loads(cli("summary", tmp_path, "--json")[1], parse_constant=reject_constant)
 

@@ -178,7 +178,7 @@ def test_the_cut_and_its_flat_stretch_are_marked(axes, against):
     assert span.get_x() + span.get_width() == pytest.approx(place(cut.flat_to))
     cross = next(line for line in axes.lines if line.get_marker() == "x")
     assert cross.get_xdata()[0] == pytest.approx(place(cut.threshold))
-    assert cross.get_ydata()[0] == cut.coherence
+    assert cross.get_ydata()[0] == pytest.approx(cut.curve.max())
     curves = [line.get_ydata() for line in axes.lines if line is not cross]
     np.testing.assert_allclose(curves, [cut.curve, *coherence_of_sets(cut.phi, chain)[1]])
     assert "within 0.01 of the best" in legend_of(axes)

@@ -289,7 +289,7 @@ def test_microstates_that_no_example_visits_leave_the_chain(worms, tmp_path, mon
 
 @pytest.mark.slow
 def test_a_stopped_run_goes_on(worms, files, small_sample, tmp_path):
-    stopped = Reads(stop_at=6)  # three in the first pass, one example, two in the second pass
+    stopped = Reads(stop_at=7)  # three in the first pass, two examples, two in the second pass
     with pytest.raises(KeyboardInterrupt):
         stream_study(Source(files=files, read=stopped), tmp_path, QUICK, basis=worms.basis)
     names = [file.stem for file in files]
