@@ -35,11 +35,11 @@ FIRST_STATES, ROWS_PER_STATE = 100, 100
 """Microstates with which lengths are compared: at most so many, and one per so many sequences."""
 FEWEST_VISITS = 50
 """Sequences per microstate, at least."""
-SLOW_LOSS, KNOWN_LOSS = 0.08, 0.02
-"""Share of the best memory, and of the best information, that a shorter sequence may lose."""
+SLOW_GAIN, KNOWN_LOSS = 0.03, 0.02
+"""Share of the best memory that a doubling of the sequence must gain, and of the best information that may be lost."""
 STATES_SLOW_LOSS, STATES_KNOWN_LOSS = 0.05, 0.05
 """The same for more microstates."""
-LEAST_MEMORY, LEAST_OF_SLOWEST, ERRORS = 0.1, 1 / 3, 3.0
+LEAST_MEMORY, LEAST_OF_SLOWEST, ERRORS = 0.1, 1 / 2, 3.0
 """Memory that counts as slow, the same as a share of the slowest mode's, and by how many of its errors it must exceed
 zero."""
 FLAT = 0.1
@@ -48,6 +48,8 @@ MOST_LAGS, FEWEST_LAGS = 32, 2
 REACHES_PER_TIME, SHRINKS, LEAST_OF_HORIZON = 2, 4, 1 / 6
 """Sequences are tried up to half of the decay time of the slow mode; the scale shrinks so often, to a sixth of the
 horizon at least."""
+MOST_LEFT = 3.0
+"""Times by which a mode may decay more slowly than if it were slow altogether."""
 FEWEST_SEQUENCES = 400
 MOST_GROUPS = 12
 """Units that are left out for the intervals of times; more are taken in groups."""
@@ -194,8 +196,24 @@ class _Lengths:
         The slowest mode alone may be seen in single frames where the next one, which tells two of three states apart,
         is not; all together would hide what the slowest one loses.
         """
-        found = [_shortest_as_good(self.memory(n), self.memory_error(n), SLOW_LOSS) for n in range(1, n_slow + 1)]
-        return self.delays[max(found, default=0)]
+        return self.delays[max((self._first_without_gain(n) for n in range(1, n_slow + 1)), default=0)]
+
+    def _first_without_gain(self, n_modes: int) -> int:
+        """Index of the first length after which no doubling gains 3 % of the best memory, or one standard error."""
+        size, octave = self.memory(n_modes), np.log2(self.delays)
+        without = np.array([self.memory(n_modes, w) for w in _left_out(self.folds.n_units)])
+        gain = size - size[:, None]  # of the longer (column) over the shorter one
+        error = jackknife_error(without[:, None, :] - without[:, :, None])
+        enough = SLOW_GAIN * size.max() * np.maximum(1.0, octave - octave[:, None])
+        worth = (gain > np.maximum(error, enough)) & (octave > octave[:, None])
+        return int(np.flatnonzero(~worth.any(axis=1))[0])
+
+    def shorter_reach(self) -> float:
+        """Half of the time in which the slowest mode forgets, by what is left of it; half of the reach if nothing is."""
+        left = max(float(trial.memory()[0]) for trial in self.trials)
+        if not self.count_slow() or not 0 < left < 1:
+            return self.scale.reach / 2
+        return -float(np.mean(self.scale.far[:-1])) / np.log(left) / REACHES_PER_TIME
 
     def count_slow(self) -> int:
         """Count the modes, slowest first, whose memory units that were left out confirm."""
@@ -257,9 +275,9 @@ def choose_model(
     Notes
     -----
     All times are set by the recording: sequences up to the time over which postures can be predicted are tried, shorter
-    where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence whose slow mode has
-    as much memory on units left out as that of the best, but for one standard error or 8 %, and the shortest that tells
-    as much about the future, but for one standard error or 2 %. N is the largest number with which neither falls by
+    where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence after
+    which no doubling adds 3 % of the best memory, or one standard error, on units left out; and the shortest that tells
+    as much about the future as the best, but for one standard error or 2 %. N is the largest number with which neither falls by
     more than 5 % or two standard errors. τ is the shortest lag, no shorter than a sequence and than 1/32 of the slowest
     relaxation time of the chain of all animals, from which on that time changes by less than 10 %.
     """
@@ -332,8 +350,7 @@ class _Work:
         least = max(FEWEST_FRAMES, round(LEAST_OF_HORIZON * horizon))
         lengths = self._at_scale(Scale.from_reach(reach))
         for _ in range(SHRINKS):
-            known = lengths.time_frames[0] / REACHES_PER_TIME if lengths.count_slow() else reach / 2
-            shorter = max(least, round(known))
+            shorter = max(least, round(lengths.shorter_reach()))
             if shorter >= reach:
                 break
             reach = shorter
@@ -369,12 +386,18 @@ def _geometric(most: int) -> tuple[int, ...]:
 
 
 def _decay_frames(curve: FloatArray, scale: Scale) -> float:
-    """Decay time of a slow mode, from its autocorrelation at the first and the last of the far lags."""
-    if min(curve[0], curve[-1]) <= 0 or len(scale.far) < 2:  # gone before the last lag
-        return REACHES_PER_TIME * scale.reach / 2
-    if curve[0] <= curve[-1]:
-        return 10.0 * scale.far[-1]
-    return float((scale.far[-1] - scale.far[0]) / np.log(curve[0] / curve[-1]))
+    """Decay time of a slow mode from its autocorrelation at the first and the last of the far lags.
+
+    It is kept within what is left of the mode allows: as if all of it were slow, or a third.
+    """
+    left = float(curve[:-1].mean())
+    if left <= 0 or len(scale.far) < 2:  # gone
+        return float(scale.reach)
+    least = -float(np.mean(scale.far[:-1])) / np.log(min(left, 0.99))
+    if min(curve[0], curve[-1]) <= 0 or curve[0] <= curve[-1]:
+        return least
+    slope = float((scale.far[-1] - scale.far[0]) / np.log(curve[0] / curve[-1]))
+    return float(np.clip(slope, least, MOST_LEFT * least))
 
 
 def _left_out(n_units: int) -> FloatArray:

@@ -217,7 +217,7 @@ def study_warnings(study: Study) -> list[str]:
     found = [*reading_notes(study.ledger), *study.choice.warnings]
     visits = study.symbols.visits()
     rare = int((visits < 30).sum())
-    if rare > 0.1 * visits.size:
+    if rare > 0.1 * visits.size and study.choice.n_states not in study.choice.states:  # a number that someone set
         found.append(
             f"{rare} of {visits.size} microstates were visited fewer than 30 times: use fewer microstates or more data."
         )
@@ -241,6 +241,6 @@ def study_warnings(study: Study) -> list[str]:
         found.append(
             "No path was computed: it needs tangent angles along the body. For amplitudes give the basis (--basis)."
         )
-    if study.postures.segments.n_individuals == 1:
+    if study.postures.segments.n_individuals == 1 and study.choice.over != "blocks":  # which it says already
         found.append("One animal: intervals are over blocks of its time, and tell nothing about other animals.")
     return found

@@ -1,6 +1,7 @@
 """`ethomarkov states --smooth`: other labels in bouts, the same kinetics."""
 
 import csv
+import dataclasses
 import shutil
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import xarray as xr
 
 from ethomarkov.cli.commands.states import OF_TREE, SMOOTHED
-from ethomarkov.coarse.smoothing import SmoothStates
+from ethomarkov.coarse.smoothing import SmoothStates, smooth_states
 from ethomarkov.exceptions import SamplingError
 from ethomarkov.io.results import load_results
 from ethomarkov.workflow import Study
@@ -47,7 +48,7 @@ def test_smoothed_labels_and_the_kinetics_of_the_tree(cli, study, tmp_path):
     shutil.copytree(study.directory, home)
     code, said, err = cli("states", home, "--out", plain, *FAST)
     assert code == 0, err
-    assert "smoothed" not in said
+    assert "are smoothed" not in said
     kept = (home / "study.nc").read_bytes()
     code, said, err = cli("states", home, "--out", smooth, "--smooth", *FAST)
     assert code == 0, err
@@ -68,3 +69,18 @@ def test_smoothed_labels_and_the_kinetics_of_the_tree(cli, study, tmp_path):
     assert len(rows) < len(find_bouts(grown.states(2), bouts.names))
     np.testing.assert_array_equal(found.states.segments.valid, grown.states(2).segments.valid)
     assert not load_results(plain / "states.nc", {"smoothed": SmoothStates})
+
+
+def test_a_state_that_vanishes_is_told(cli, study, tmp_path, monkeypatch):
+    """All frames in the first state."""
+
+    def swallow(symbols, group, lag):
+        found = smooth_states(symbols, group, lag)
+        labels = np.minimum(found.states.labels, 0)
+        return dataclasses.replace(found, states=dataclasses.replace(found.states, labels=labels))
+
+    monkeypatch.setattr("ethomarkov.cli.commands.states.smooth_states", swallow)
+    shutil.copytree(study.directory, tmp_path / "study")
+    code, said, err = cli("states", tmp_path / "study", "--smooth", *FAST)
+    assert code == 0, err
+    assert "to 0.0% of the time: do not trust its smoothed bouts." in said

@@ -116,10 +116,10 @@ def test_a_chain_is_found_again():
 
 def test_flicker_is_removed_and_stays_remain():
     symbols, states, group = mixed(3)
-    found = smooth_states(symbols, group, 1 / RATE)
+    found = smooth_states(symbols, group, LAG)
     before, after = (np.mean(one.labels != states) for one in (symbols.relabel(group), found.states))
     assert 0.05 < before < 0.3
-    assert after < 0.5 * before
+    assert after < 0.25 * before
 
 
 @pytest.mark.parametrize("lag_frames", [1, 3, 12, 48])
@@ -144,21 +144,20 @@ def test_separable_microstates_keep_their_states():
 
 def test_gaps_and_animals_are_not_crossed():
     """Runs as pieces between gaps, as animals, and in another order: the same; joined, they tell each other."""
-    symbols, _, group = mixed(7, n_frames=800, blur=1.0)
-    pieces = symbols.labels.reshape(-1, 8)
+    symbols, _, group = mixed(7)
+    pieces = symbols.labels.reshape(-1, 20)
     order = np.random.default_rng(7).permutation(len(pieces))
+    edges = np.arange(0, symbols.labels.size + 1, 20)
     gaps = symbols_of(np.pad(pieces, ((0, 0), (0, 1)), constant_values=-1).ravel(), symbols.n_states)
-    animals = symbols_of(pieces.ravel(), symbols.n_states, np.arange(0, 801, 8))
-    other = symbols_of(pieces[order].ravel(), symbols.n_states, np.arange(0, 801, 8))
+    animals = symbols_of(symbols.labels, symbols.n_states, edges)
+    other = symbols_of(pieces[order].ravel(), symbols.n_states, edges)
     known = gaps.labels >= 0
-    by_gaps, by_animals, shuffled, joined = (
-        smooth_states(one, group, 1 / RATE) for one in (gaps, animals, other, symbols)
-    )
+    by_gaps, by_animals, shuffled, joined = (smooth_states(one, group, LAG) for one in (gaps, animals, other, symbols))
     np.testing.assert_array_equal(by_gaps.states.labels[known], by_animals.states.labels)
     np.testing.assert_array_equal(by_gaps.probability[known], by_animals.probability)
-    by_run = by_animals.probability.reshape(-1, 8)
-    np.testing.assert_allclose(shuffled.probability.reshape(-1, 8), by_run[order], rtol=1e-6)
-    assert np.abs(joined.probability - by_animals.probability).max() > 0.05
+    in_order = by_animals.probability.reshape(-1, 20)[order].ravel()
+    np.testing.assert_allclose(shuffled.probability, in_order, rtol=1e-6)
+    assert np.abs(joined.probability - by_animals.probability).max() > 0.1
 
 
 def test_frames_without_a_state_have_none():

@@ -35,6 +35,8 @@ from ethomarkov.workflow.study import MACRO, STUDY_FILE, regrow_study
 DEFAULT = RunningOptions()
 OF_TREE = "States of the tree"
 SMOOTHED = "States of the tree, smoothed in time by a hidden Markov model; not for rates or dwell times"
+MOST_CHANGE = 1.5
+"""Factor by which smoothing may change the time in a state without a word of warning."""
 TRAIT_TITLES = {
     "velocity": "ω (cycles/s)",
     "wavelength": "wave (L)",
@@ -140,13 +142,18 @@ def _smooth(study: Study) -> SmoothStates:
 
 def _said_of(study: Study, smoothed: SmoothStates | None) -> Iterator[str]:
     """Say which labels are written, where they are not those of the tree."""
-    if smoothed is not None:
-        known = smoothed.states.segments.valid
-        moved = np.mean((smoothed.states.labels != study.states(study.finest).labels)[known])
-        yield (
-            "Bouts and states in time (bouts.csv, intervals, states_movement.nc) are smoothed, which gave "
-            f"{moved:.1%} of the frames another state; shares, dwell times and rates are those of the tree."
-        )
+    if smoothed is None:
+        return
+    tree = study.states(study.finest)
+    moved = np.mean((smoothed.states.labels != tree.labels)[tree.segments.valid])
+    yield (
+        "Bouts and states in time (bouts.csv, intervals, states_movement.nc) are smoothed, which gave "
+        f"{moved:.1%} of the frames another state; shares, dwell times and rates are those of the tree."
+    )
+    before, after = tree.visits() / tree.visits().sum(), smoothed.states.visits() / tree.visits().sum()
+    for name, old, new in zip(state_names(study, study.finest), before, after, strict=True):
+        if not old / MOST_CHANGE < new < old * MOST_CHANGE:
+            yield f"Smoothing took {name} from {old:.1%} to {new:.1%} of the time: do not trust its smoothed bouts."
 
 
 def _write(
