@@ -30,7 +30,7 @@ from ethomarkov.synthetic.hidden import null_law
 from ethomarkov.synthetic.labelled import make_system
 from ethomarkov.synthetic.worm import IS_PIROUETTE, WormModel, simulate_worms
 
-FIRST_SEED = 700
+FIRST_SEED = 900
 GRID = (1 / 16, 0.25, 0.5, 11 / 16, 1.0, 1.5)  # seconds
 SCORED = 4
 SYSTEMS = ("AR(1)", "AR(2)", "overdamped", "underdamped", "lorenz", "oscillators", "frequencies", "four wells")

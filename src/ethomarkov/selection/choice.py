@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ethomarkov._core.interval import LEVEL, Interval, jackknife_interval
 from ethomarkov._core.parallel import map_tasks
@@ -48,8 +49,6 @@ MOST_LAGS, FEWEST_LAGS = 32, 2
 REACHES_PER_TIME, SHRINKS, LEAST_OF_HORIZON = 2, 4, 1 / 6
 """Sequences are tried up to half of the decay time of the slow mode; the scale shrinks so often, to a sixth of the
 horizon at least."""
-MOST_LEFT = 3.0
-"""Times by which a mode may decay more slowly than if it were slow altogether."""
 FEWEST_SEQUENCES = 400
 MOST_GROUPS = 12
 """Units that are left out for the intervals of times; more are taken in groups."""
@@ -209,11 +208,10 @@ class _Lengths:
         return int(np.flatnonzero(~worth.any(axis=1))[0])
 
     def shorter_reach(self) -> float:
-        """Half of the time in which the slowest mode forgets, by what is left of it; half of the reach if nothing is."""
-        left = max(float(trial.memory()[0]) for trial in self.trials)
-        if not self.count_slow() or not 0 < left < 1:
+        """Give half of the decay time of the slowest mode, or half of the reach where no mode is confirmed."""
+        if not self.count_slow():
             return self.scale.reach / 2
-        return -float(np.mean(self.scale.far[:-1])) / np.log(left) / REACHES_PER_TIME
+        return float(self.time_frames[0]) / REACHES_PER_TIME
 
     def count_slow(self) -> int:
         """Count the modes, slowest first, whose memory units that were left out confirm."""
@@ -274,12 +272,13 @@ def choose_model(
 
     Notes
     -----
-    All times are set by the recording: sequences up to the time over which postures can be predicted are tried, shorter
-    where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence after
-    which no doubling adds 3 % of the best memory, or one standard error, on units left out; and the shortest that tells
-    as much about the future as the best, but for one standard error or 2 %. N is the largest number with which neither falls by
-    more than 5 % or two standard errors. τ is the shortest lag, no shorter than a sequence and than 1/32 of the slowest
-    relaxation time of the chain of all animals, from which on that time changes by less than 10 %.
+    All times are set by the recording: sequences up to the time over which postures can be predicted are tried,
+    shorter where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence after
+    which no doubling adds 3 % of the best memory, or one standard error, on units left out; and the shortest that
+    tells as much about the future as the best, but for one standard error or 2 %. N is the largest number with
+    which neither falls by more than 5 % (information: two standard errors, if that is more). τ is the shortest lag,
+    no shorter than a sequence and than 1/32 of the slowest relaxation time of the chain of all animals, from which
+    on that time changes by less than 10 %.
     """
     fixed = fixed or Fixed()
     if fixed.n_delays and fixed.n_states and fixed.lag:
@@ -363,7 +362,9 @@ class _Work:
         n_states = max(2, min(FIRST_STATES, n_rows // ROWS_PER_STATE))
         trials = self.trials(scale, [(n_delays, n_states) for n_delays in delays], "sequence lengths")
         best = np.array([trial.memory() for trial in trials]).argmax(axis=0)
-        times = [_decay_frames(trials[k].autocorrelation()[mode], scale) for mode, k in enumerate(best.tolist())]
+        times = [
+            _decay_frames(float(trials[k].memory()[mode]), delays[k], scale) for mode, k in enumerate(best.tolist())
+        ]
         return _Lengths(scale=scale, delays=delays, trials=trials, time_frames=np.array(times), folds=self.folds)
 
     def trials(self, scale: Scale, candidates: Sequence[tuple[int, int]], what: str) -> list[Trial]:
@@ -385,19 +386,23 @@ def _geometric(most: int) -> tuple[int, ...]:
     return tuple(sorted({round(RATIO**k) for k in range(n)} | {most}))
 
 
-def _decay_frames(curve: FloatArray, scale: Scale) -> float:
-    """Decay time of a slow mode from its autocorrelation at the first and the last of the far lags.
+def _decay_frames(left: float, n_frames: int, scale: Scale) -> float:
+    """Find the decay time of a slow mode by what is left of it at the far lags, averaging over a sequence allowed for.
 
-    It is kept within what is left of the mode allows: as if all of it were slow, or a third.
+    The slope of its autocorrelation would tell as much if it were not so noisy at lags at which little is left.
     """
-    left = float(curve[:-1].mean())
-    if left <= 0 or len(scale.far) < 2:  # gone
+    lag = float(np.mean(scale.far[:-1]))
+    if left <= 0:
         return float(scale.reach)
-    least = -float(np.mean(scale.far[:-1])) / np.log(min(left, 0.99))
-    if min(curve[0], curve[-1]) <= 0 or curve[0] <= curve[-1]:
-        return least
-    slope = float((scale.far[-1] - scale.far[0]) / np.log(curve[0] / curve[-1]))
-    return float(np.clip(slope, least, MOST_LEFT * least))
+    shortest, longest = np.log(lag / 20), np.log(100 * lag)
+
+    def excess(log_time: float) -> float:
+        time = np.exp(log_time)
+        return float(np.exp(-lag / time) * averaging_gain(np.array([n_frames]), time)[0]) - left
+
+    if excess(longest) <= 0:
+        return 100 * lag
+    return float(np.exp(brentq(excess, shortest, longest))) if excess(shortest) < 0 else lag / 20
 
 
 def _left_out(n_units: int) -> FloatArray:

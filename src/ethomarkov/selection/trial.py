@@ -21,6 +21,8 @@ N_CELLS = 64
 N_MODES = 4
 """Slow modes that are followed, at most."""
 PRIOR = 1.0
+FAR_SHARES, FIT_SHARES = (1.5, 1.75, 2.0, 2.25, 2.5, 4.0), (0.25, 0.4, 0.6, 0.85)
+"""Lags of a trial, in longest sequences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,22 +36,25 @@ class Scale:
     far
         Lags at which memory is measured; no two sequences so far apart overlap. The last one only tells how fast it
         decays.
-    fit_lag
-        Lag of the chain whose slow mode is followed.
+    fit_lags
+        Lags of the transitions whose slow modes are followed, taken together: a wave that is seen every full turn at
+        one of them is not at the others.
     block
         Length of the future block that is predicted.
     """
 
     reach: int
     far: tuple[int, ...]
-    fit_lag: int
+    fit_lags: tuple[int, ...]
     block: int
 
     @classmethod
     def from_reach(cls, reach: int) -> "Scale":
         """Set all times by the longest sequence."""
-        far = tuple(sorted({max(1, round(share * reach)) for share in (1.5, 1.75, 2.0, 2.25, 2.5, 4.0)}))
-        return cls(reach=reach, far=far, fit_lag=max(1, reach // 2), block=max(1, reach // 2))
+        far, fit_lags = (
+            tuple(sorted({max(1, round(share * reach)) for share in shares})) for shares in (FAR_SHARES, FIT_SHARES)
+        )
+        return cls(reach=reach, far=far, fit_lags=fit_lags, block=max(1, reach // 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +131,7 @@ def try_candidate(
         rows = _Rows(segments=sequences.segments, folds=folds, learned=folds.learned(fold), n_states=n_states)
         rng = generator(seed, "trial", n_delays, n_states, fold)
         labels = label_by_others(sequences, rows.learned, n_states, rng)
-        modes = slowest_modes(_count(labels, rows, scale.fit_lag))
+        modes = slowest_modes(_count(labels, rows, scale.fit_lags))
         _add_moments(sums, modes, labels, rows, scale)
         _add_information(sums, labels, after, rows)
     return sums
@@ -207,11 +212,14 @@ def slowest_modes(counts: FloatArray) -> FloatArray:
     return modes
 
 
-def _count(labels: IntArray, rows: _Rows, lag: int) -> FloatArray:
-    first, last = rows.folds.pairs(rows.segments, lag)
-    used = rows.learned[first]
-    pairs = labels[first[used]].astype(np.int64) * rows.n_states + labels[last[used]]
-    return np.bincount(pairs, minlength=rows.n_states**2).reshape(rows.n_states, -1).astype(float)
+def _count(labels: IntArray, rows: _Rows, lags: tuple[int, ...]) -> FloatArray:
+    counts = np.zeros(rows.n_states**2)
+    for lag in lags:
+        first, last = rows.folds.pairs(rows.segments, lag)
+        used = rows.learned[first]
+        pairs = labels[first[used]].astype(np.int64) * rows.n_states + labels[last[used]]
+        counts += np.bincount(pairs, minlength=counts.size)
+    return counts.reshape(rows.n_states, -1)
 
 
 def _add_moments(sums: Trial, modes: FloatArray, labels: IntArray, rows: _Rows, scale: Scale) -> None:
