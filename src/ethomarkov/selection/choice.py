@@ -193,9 +193,11 @@ class _Lengths:
         """Find the shortest sequence with which no number of slow modes, slowest first, loses memory; at least one.
 
         The slowest mode alone may be seen in single frames where the next one, which tells two of three states apart,
-        is not; all together would hide what the slowest one loses.
+        is not; all together would hide what the slowest one loses. Where single frames do not suffice, the next longer
+        one is taken: too short a sequence costs states more than one that is a little too long.
         """
-        return self.delays[max((self._first_without_gain(n) for n in range(1, n_slow + 1)), default=0)]
+        first = max((self._first_without_gain(n) for n in range(1, n_slow + 1)), default=0)
+        return self.delays[min(first + 1, len(self.delays) - 1) if first else 0]
 
     def _first_without_gain(self, n_modes: int) -> int:
         """Index of the first length after which no doubling gains 3 % of the best memory, or one standard error."""
@@ -274,11 +276,11 @@ def choose_model(
     -----
     All times are set by the recording: sequences up to the time over which postures can be predicted are tried,
     shorter where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence after
-    which no doubling adds 3 % of the best memory, or one standard error, on units left out; and the shortest that
-    tells as much about the future as the best, but for one standard error or 2 %. N is the largest number with
-    which neither falls by more than 5 % (information: two standard errors, if that is more). τ is the shortest lag,
-    no shorter than a sequence and than 1/32 of the slowest relaxation time of the chain of all animals, from which
-    on that time changes by less than 10 %.
+    which no doubling adds 3 % of the best memory, or one standard error, on units left out, and one step more
+    unless that is a single frame; and the shortest that tells as much about the future as the best, but for one
+    standard error or 2 %. N is the largest number with which neither falls by more than 5 % (information: two
+    standard errors, if that is more). τ is the shortest lag, no shorter than a sequence and than 1/32 of the
+    slowest relaxation time of the chain of all animals, from which on that time changes by less than 10 %.
     """
     fixed = fixed or Fixed()
     if fixed.n_delays and fixed.n_states and fixed.lag:
