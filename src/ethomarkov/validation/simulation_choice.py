@@ -26,7 +26,7 @@ N_HALVINGS = 4
 FEWEST_RUNS, RUN_FRAMES, RECORDINGS = 12, 250_000, 4
 """Fewest runs of every trial, frames of all of them together, and these at most in recordings: enough that runs err
 less than animals differ."""
-LAGS, PASSAGES = (1.0, 2.0, 4.0), (0.5, 1.0, 2.0)
+LAGS, PASSAGES = (1.0, 2.0, 4.0), (1.0, 2.0)
 """Steps and passages that are tried, in lags of the chain."""
 MOST_PASSAGES = 4
 """In a step."""
@@ -182,11 +182,12 @@ def choose_simulation(
 
     Notes
     -----
-    Lags of one, two and four times that of the chain are tried with passages of half, one and two times it. Fewer than
-    four animals are cut into blocks of time. Microstates are those of the study; chains and passages come
-    from the half that is learned from. Among candidates whose score exceeds the best by at most one standard error,
-    (or a tenth) the one with the highest novelty is taken. A candidate of which more than half is copied is not taken
-    as long as there is another, however well it scores: replayed recordings agree with recordings.
+    Lags of one, two and four times that of the chain are tried with passages of one and two times it; from shorter
+    ones come reversals that the animals do not make. Fewer than four animals are cut into blocks of time.
+    Microstates are those of the study; chains and passages come from the half that is learned from. Among
+    candidates whose score exceeds the best by at most one standard error, (or a tenth) the one with the highest
+    novelty is taken. A candidate of which more than half is copied is not taken as long as there is another,
+    however well it scores: replayed recordings agree with recordings.
     """
     units, labels = _units(postures, symbols, rule.n_delays)
     if _is_short(units, chain):

@@ -145,7 +145,7 @@ def test_coherence_is_drawn_against_the_share_of_time_below(axes):
     np.testing.assert_array_equal(curve, cut.curve)
     np.testing.assert_allclose(share, [chain.stationary[cut.phi < t].sum() for t in cut.thresholds])
     cross = next(line for line in axes.lines if line.get_marker() == "x")
-    assert cross.get_ydata()[0] == cut.coherence
+    assert cross.get_ydata()[0] == cut.curve.max()
     assert cross.get_xdata()[0] == pytest.approx(chain.stationary[cut.upper == 0].sum())
 
 

@@ -185,7 +185,8 @@ def test_figure_s4_counts_successors_of_every_animal(study, parts):
 def test_figure_s7_marks_the_cut(study, parts):
     axes = figure_s7(study, parts).figure.axes[0]
     marked = [line for line in axes.lines if line.get_marker() == "x"]
-    assert marked[0].get_ydata() == pytest.approx([study.cut.coherence])
+    height = np.interp(study.cut.threshold, study.cut.thresholds, study.cut.curve)
+    assert marked[0].get_ydata() == pytest.approx([height])
 
 
 @pytest.mark.slow

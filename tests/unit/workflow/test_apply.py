@@ -17,7 +17,7 @@ from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.apply import QUANTITIES, Application, apply_model, score_transitions
 
 MINUTES = 5
-QUICK = Settings(n_walks=1, simulated_minutes=0.2, scan=False)
+QUICK = Settings(n_delays=11, n_states=100, lag=0.75, n_walks=1, simulated_minutes=0.2, scan=False)
 
 
 def with_values(recording: Recording, values: np.ndarray, *, reverse: bool = False, rate: float = 16.0) -> Recording:
