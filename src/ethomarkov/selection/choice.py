@@ -36,8 +36,9 @@ FIRST_STATES, ROWS_PER_STATE = 100, 100
 """Microstates with which lengths are compared: at most so many, and one per so many sequences."""
 FEWEST_VISITS = 50
 """Sequences per microstate, at least."""
-SLOW_GAIN, KNOWN_LOSS = 0.03, 0.02
-"""Share of the best memory that a doubling of the sequence must gain, and of the best information that may be lost."""
+SLOW_GAIN, SLOW_LOSS, KNOWN_LOSS = 0.03, 0.08, 0.02
+"""Share of the best memory that a doubling of the sequence must gain; what may be lost of it altogether, and of the
+best information."""
 STATES_SLOW_LOSS, STATES_KNOWN_LOSS = 0.05, 0.05
 """The same for more microstates."""
 LEAST_MEMORY, LEAST_OF_SLOWEST, ERRORS = 0.1, 1 / 2, 3.0
@@ -200,12 +201,15 @@ class _Lengths:
         return self.delays[min(first + 1, len(self.delays) - 1) if first else 0]
 
     def _first_without_gain(self, n_modes: int) -> int:
-        """Index of the first length after which no doubling gains 3 % of the best memory, or one standard error."""
+        """Find the first length after which no doubling gains 3 % of the best memory, nor all of them 8 %.
+
+        Less than one standard error is no gain. Its index is given.
+        """
         size, octave = self.memory(n_modes), np.log2(self.delays)
         without = np.array([self.memory(n_modes, w) for w in _left_out(self.folds.n_units)])
         gain = size - size[:, None]  # of the longer (column) over the shorter one
         error = jackknife_error(without[:, None, :] - without[:, :, None])
-        enough = SLOW_GAIN * size.max() * np.maximum(1.0, octave - octave[:, None])
+        enough = size.max() * np.minimum(SLOW_GAIN * np.maximum(1.0, octave - octave[:, None]), SLOW_LOSS)
         worth = (gain > np.maximum(error, enough)) & (octave > octave[:, None])
         return int(np.flatnonzero(~worth.any(axis=1))[0])
 
@@ -276,11 +280,12 @@ def choose_model(
     -----
     All times are set by the recording: sequences up to the time over which postures can be predicted are tried,
     shorter where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence after
-    which no doubling adds 3 % of the best memory, or one standard error, on units left out, and one step more
-    unless that is a single frame; and the shortest that tells as much about the future as the best, but for one
-    standard error or 2 %. N is the largest number with which neither falls by more than 5 % (information: two
-    standard errors, if that is more). τ is the shortest lag, no shorter than a sequence and than 1/32 of the
-    slowest relaxation time of the chain of all animals, from which on that time changes by less than 10 %.
+    which no doubling adds 3 % of the best memory on units left out, nor all of them 8 %, nor one standard error,
+    and one step more unless that is a single frame; and the shortest that tells as much about the future as the
+    best, but for one standard error or 2 %. N is the largest number with which neither falls by more than 5 %
+    (information: two standard errors, if that is more). τ is the shortest lag, no shorter than a sequence and than
+    1/32 of the slowest relaxation time of the chain of all animals, from which on that time changes by less than 10
+    %.
     """
     fixed = fixed or Fixed()
     if fixed.n_delays and fixed.n_states and fixed.lag:
