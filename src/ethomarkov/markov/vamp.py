@@ -1,18 +1,12 @@
 """A second opinion on the partition: how well its slow modes carry over to data that were held out."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from ethomarkov._core.result import array_field, freeze_arrays
-from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import SamplingError
 from ethomarkov.markov.counts import count_transitions
-from ethomarkov.states.partition import Partition
 from ethomarkov.states.symbols import Symbols
 
 
@@ -75,63 +69,6 @@ def cross_validated_vamp2(symbols: Symbols, lag: float, *, n_blocks: int = 5, n_
         ]
         scores.append(vamp2_score(parts[0], parts[1], n_modes))
     return np.array(scores)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondOpinion:
-    """Held-out scores of partitions of different fineness.
-
-    Parameters
-    ----------
-    n_states
-        Microstates.
-    scores
-        Cross-validated VAMP-2, ``(n_states, blocks)``.
-    lag
-        In seconds.
-    """
-
-    n_states: IntArray = array_field("n_states")
-    scores: FloatArray = array_field("n_states", "block")
-    lag: float
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-    def explain(self) -> str:
-        """Say which partition carries over best to data that were held out."""
-        mean = self.scores.mean(axis=1)
-        error = self.scores.std(axis=1) / np.sqrt(self.scores.shape[1])
-        best = int(mean.argmax())
-        alike = [str(n) for n, score in zip(self.n_states, mean, strict=True) if score >= mean[best] - error[best]]
-        return (
-            f"A second opinion: slow modes carry over best to held-out time at N = {self.n_states[best]} "
-            f"(cross-validated VAMP-2 {mean[best]:.2f} ± {error[best]:.2f} at {self.lag:.3g} s); within one standard "
-            f"error of it: N = {', '.join(alike)}."
-        )
-
-
-def second_opinion(
-    sequences: Series, n_states: Sequence[int], lag: float, *, seed: int = 0, threads: int = 1
-) -> SecondOpinion:
-    """Score partitions of different fineness on time that was held out.
-
-    Parameters
-    ----------
-    sequences
-        Posture sequences.
-    n_states
-        Numbers of microstates to compare.
-    lag
-        In seconds.
-    seed, threads
-        Of the partitions.
-    """
-    scores = []
-    for n in n_states:
-        symbols = Partition(n, seed=seed, max_iterations=10, threads=threads).fit(sequences).label(sequences)
-        scores.append(cross_validated_vamp2(symbols, lag))
-    return SecondOpinion(n_states=np.array(n_states), scores=np.array(scores), lag=float(lag))
 
 
 def _singular_functions(counts: sparse.csr_array, n_modes: int) -> tuple[FloatArray, FloatArray]:

@@ -8,9 +8,9 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import count_transitions
-from ethomarkov.markov.vamp import cross_validated_vamp2, second_opinion, vamp2_score
+from ethomarkov.markov.vamp import cross_validated_vamp2, vamp2_score
 from ethomarkov.states import Symbols
-from ethomarkov.synthetic import double_well, hopping_chain
+from ethomarkov.synthetic import hopping_chain
 
 
 def singular_values(counts):
@@ -147,14 +147,3 @@ class TestHeldOut:
     def test_the_same_answer_twice(self):
         symbols = hopping_chain(slow_matrix(n_inner=25), 3000, rng=0)
         np.testing.assert_array_equal(cross_validated_vamp2(symbols, 1.0), cross_validated_vamp2(symbols, 1.0))
-
-
-def test_a_second_opinion_prefers_neither_noise_nor_coarseness():
-    """Two wells seen through one coordinate: a few states do, and more of them do not carry over better."""
-    walkers = double_well(200.0, n_walkers=4, temperature=0.3, rng=0)
-    opinion = second_opinion(walkers, [2, 20, 700], 1.0)
-    mean = opinion.scores.mean(axis=1)
-    assert opinion.scores.shape == (3, 5)
-    assert mean[1] > mean[0]
-    assert mean[1] > mean[2]
-    assert "N = 20" in opinion.explain()
