@@ -148,8 +148,7 @@ def _print_choice(console: Console, choice: ModelChoice, interval: float) -> Non
         for title in ("sequence", "frames", "memory", "information", ""):
             table.add_column(title, justify="left" if not title else "right")
         for k, frames in enumerate(choice.delays.tolist()):
-            marks = {choice.n_delays: "used", choice.slow_delays: "slow states", choice.predictive_delays: "prediction"}
-            words = [word for number, word in reversed(marks.items()) if number == frames]
+            words = [word for number, word in _marks(choice) if number == frames]
             table.add_row(
                 f"{frames * interval:.3g} s",
                 str(frames),
@@ -162,6 +161,11 @@ def _print_choice(console: Console, choice: ModelChoice, interval: float) -> Non
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     for warning in choice.warnings:
         console.print(f"[yellow]note[/] {warning}", highlight=False, soft_wrap=True)
+
+
+def _marks(choice: ModelChoice) -> tuple[tuple[int, str], ...]:
+    asked = (choice.slow_delays, "slow states"), (choice.predictive_delays, "prediction")
+    return (choice.n_delays, "used"), *asked
 
 
 def _study_lines(study: Study, choice: ModelChoice, spectrum: Spectrum, floor: NoiseFloor) -> Iterator[str]:
