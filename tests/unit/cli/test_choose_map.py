@@ -14,7 +14,15 @@ from ethomarkov.states.projection import SequenceMap
 def test_choose_writes_what_it_compared_and_says_why(cli, files, tmp_path):
     code, out, err = cli("choose", files["nc"], "--entropy", "--out", tmp_path)
     assert (code, err) == (0, "")
-    for words in ("memory", "information", "used, ", "Used sequences of", "because", "To do otherwise", "Next: ethomarkov run"):
+    for words in (
+        "memory",
+        "information",
+        "used, ",
+        "Used sequences of",
+        "because",
+        "To do otherwise",
+        "Next: ethomarkov run",
+    ):
         assert words in out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["choice.nc", "choice.png", "scan.nc", "scan.png"]
     choice = load_result(tmp_path / "choice.nc", "choice", ModelChoice)
