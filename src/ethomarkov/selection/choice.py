@@ -602,7 +602,7 @@ def _reason_of_lag(fixed: Fixed, times: Sequence[tuple[int, Interval]], lag: flo
         return "the lag was set"
     if is_flat:
         return f"from {lag:.3g} s on the slowest relaxation time changes by less than 10 %"
-    return "the slowest relaxation time has no plateau, so the lag is one sequence"
+    return "the slowest relaxation time has no plateau, so that the shortest lag was taken"
 
 
 def _warnings(
