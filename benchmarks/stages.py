@@ -19,6 +19,7 @@ from ethomarkov.markov.counts import count_transitions
 from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
 from ethomarkov.markov.noise_floor import Shuffles, noise_floor
 from ethomarkov.movies import Shot, crawl_scene, write_movie
+from ethomarkov.paper.data import synthetic_paper_data
 from ethomarkov.posture import EventRule, find_events
 from ethomarkov.simulation import simulate_symbols
 from ethomarkov.simulation.postures import unfold_blocks
@@ -27,7 +28,6 @@ from ethomarkov.validation.splits import block_splits, cross_validate, worm_stat
 from ethomarkov.workflow.checks import check_animal
 from ethomarkov.workflow.engine import Shelf, StageRecord
 from ethomarkov.workflow.forage import ForageRule, forage_study
-from ethomarkov.workflow.holdings import synthetic_holdings
 from ethomarkov.workflow.reproduce import reproduce_paper
 from ethomarkov.workflow.runs import run_lags, simulate_runs
 from ethomarkov.workflow.stages import STAGES, Measured
@@ -367,9 +367,9 @@ def crossvalidation(data: Data) -> None:
 
 def reproduce(data: Data) -> None:
     del data  # makes its own worms, as a user would
-    holdings = synthetic_holdings(N_WORMS, 60.0 * MINUTES, seed=0, threads=THREADS)
+    paper_data = synthetic_paper_data(N_WORMS, 60.0 * MINUTES, seed=0, threads=THREADS)
     with tempfile.TemporaryDirectory() as folder:
-        found = timed(lambda: reproduce_paper(holdings, directory=Path(folder), threads=THREADS))
+        found = timed(lambda: reproduce_paper(paper_data, directory=Path(folder), threads=THREADS))
     row("reproduction", "12 worms of 35 min, all published figures", found, note=f"{BOTH}; without figures and report")
     for record in found.answer.records:
         part = Timing(record.seconds, record.cpu_seconds, record.peak_gb)

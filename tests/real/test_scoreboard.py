@@ -2,33 +2,33 @@
 
 import pytest
 
-from ethomarkov.workflow.holdings import Holdings, find_holdings
+from ethomarkov.paper.data import PaperData, find_paper_data
+from ethomarkov.paper.published import GAINS, N_WORMS
 from ethomarkov.workflow.reproduce import reproduce_paper
-from ethomarkov.workflow.scoreboard import GAINS, N_WORMS
 
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
-def holdings(request):
+def paper_data(request):
     find = request.getfixturevalue("shared_data")
     for name in ("worm6.npz", "centroids_12_worms.npz", "paper_entropy_scan.npz", "eigenworms.csv"):
         folder = find(name).parent
-    return find_holdings(folder)
+    return find_paper_data(folder)
 
 
 @pytest.fixture(scope="module")
-def rows(holdings):
+def rows(paper_data):
     """All that needs no study."""
-    known = Holdings(paths=holdings.paths, scan=holdings.scan, lags=holdings.lags)
+    known = PaperData(paths=paper_data.paths, scan=paper_data.scan, lags=paper_data.lags)
     return {row.published.key: row for row in reproduce_paper(known).rows}
 
 
-def test_what_is_there(holdings):
-    assert holdings.worms == (6,)
-    assert holdings.paths.segments.n_individuals == N_WORMS
-    assert holdings.scan is not None
-    assert holdings.lags is not None
+def test_what_is_there(paper_data):
+    assert paper_data.worms == (6,)
+    assert paper_data.paths.segments.n_individuals == N_WORMS
+    assert paper_data.scan is not None
+    assert paper_data.lags is not None
 
 
 @pytest.mark.parametrize("what", ["slope", "speed", "MSD 1 s", "MSD 10 s", "MSD 60 s", "MSD 100 s"])

@@ -15,6 +15,9 @@ from ethomarkov.cli.commands.validate import write_validation
 from ethomarkov.cli.tables import write_table
 from ethomarkov.figures.style import save_figures
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.paper.data import PaperData
+from ethomarkov.paper.scoreboard import render_html, render_markdown
+from ethomarkov.paper.scoring import table_rows
 from ethomarkov.report import render_report
 from ethomarkov.report.extras import gather_extras
 from ethomarkov.report.page import REPORT_FILE
@@ -24,11 +27,9 @@ from ethomarkov.report.path_figures import draw_reconstruction_figures, draw_run
 from ethomarkov.report.side_by_side import SecondProcess
 from ethomarkov.report.validation_figures import draw_forage_figure, draw_validation_figures
 from ethomarkov.workflow.checks import run_duration
-from ethomarkov.workflow.holdings import Holdings
 from ethomarkov.workflow.known_truth import save_truth
 from ethomarkov.workflow.reproduce import Reproduction
 from ethomarkov.workflow.runs import measured_displacement
-from ethomarkov.workflow.scoreboard import render_html, render_markdown, table_rows
 from ethomarkov.workflow.study import Study
 
 TIMING_FILE = "timing.md"
@@ -36,19 +37,19 @@ Pictures = tuple[Path, Callable[[], Mapping[str, Figure]]]
 """A directory, and what draws the figures that belong there, by file name."""
 
 
-def write_scoreboard(done: Reproduction, holdings: Holdings, out: Path) -> None:
+def write_scoreboard(done: Reproduction, data: PaperData, out: Path) -> None:
     """Write the scoreboard as a table, as Markdown and as a page.
 
     Parameters
     ----------
     done
         The reproduction.
-    holdings
+    data
         What it was made from.
     out
         Directory.
     """
-    title = f"The paper reproduced from {holdings.sentence}"
+    title = f"The paper reproduced from {data.sentence}"
     write_table(out / "scoreboard.csv", table_rows(done.rows))
     for name, render in (("scoreboard.md", render_markdown), ("scoreboard.html", render_html)):
         with atomic_path(out / name) as temporary:

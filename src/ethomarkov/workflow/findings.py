@@ -15,17 +15,11 @@ from ethomarkov.locomotion.displacement import diffusion, msd, paper_lags
 from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.selection import EntropyTable, choose_lag, choose_n_delays, choose_n_states, gain_intervals
 from ethomarkov.markov.spectrum import relaxation_time, reversible_modes
+from ethomarkov.paper.data import RATE, PaperData
+from ethomarkov.paper.published import ENTROPY_RATES, EXPONENTS, GAINS, MSD_LAGS, RADII
+from ethomarkov.paper.scoring import Found
 from ethomarkov.states import Symbols
-from ethomarkov.workflow.holdings import RATE, Holdings
 from ethomarkov.workflow.paths import measured_path
-from ethomarkov.workflow.scoreboard import (
-    ENTROPY_RATES,
-    EXPONENTS,
-    GAINS,
-    MSD_LAGS,
-    RADII,
-    Found,
-)
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import Study
 
@@ -138,14 +132,14 @@ def point(value: float) -> Interval:
 # --- from tables and measured paths ----------------------------------------------------------------------------------
 
 
-def table_findings(holdings: Holdings) -> Findings:
+def table_findings(data: PaperData) -> Findings:
     """Let our rules choose from the published tables."""
     found: Findings = {}
     note = "Our rule on the published table."
-    if holdings.scan is not None:
-        found |= _scan_choices(holdings.scan, note)
-    if holdings.lags is not None:
-        found["tau*"] = Found(interval=point(choose_lag(holdings.lags).value), note=note)
+    if data.scan is not None:
+        found |= _scan_choices(data.scan, note)
+    if data.lags is not None:
+        found["tau*"] = Found(interval=point(choose_lag(data.lags).value), note=note)
     return found
 
 

@@ -13,6 +13,9 @@ from ethomarkov import __version__
 from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.results import load_group_attrs, save_results
+from ethomarkov.paper.data import PaperData
+from ethomarkov.paper.published import N_WORMS, Published, published_figures
+from ethomarkov.paper.scoring import Found, Row, judge
 from ethomarkov.posture import phase_velocity
 from ethomarkov.recording import Recording
 from ethomarkov.synthetic.worm import STATE_NAMES, SyntheticWorms
@@ -35,11 +38,9 @@ from ethomarkov.workflow.findings import (
     time_findings,
 )
 from ethomarkov.workflow.forage import Foraging
-from ethomarkov.workflow.holdings import Holdings
 from ethomarkov.workflow.known_truth import ESTIMATE, KnownTruth, compare_with_truth
 from ethomarkov.workflow.provenance import PROVENANCE_FILE, recording_inputs, write_provenance
 from ethomarkov.workflow.reproduction_stages import SECONDS, ReproduceSettings, Trouble, reproduction_stages
-from ethomarkov.workflow.scoreboard import N_WORMS, Found, Published, Row, judge, published_figures
 from ethomarkov.workflow.stages import STAGES
 from ethomarkov.workflow.study import STUDY_FILE, Study, expected_seconds, is_written, run_stages
 from ethomarkov.workflow.validate import Validation, assemble_validation
@@ -111,7 +112,7 @@ class Reproduction:
 
 
 def reproduce_paper(
-    holdings: Holdings,
+    data: PaperData,
     settings: ReproduceSettings | None = None,
     *,
     directory: Path | None = None,
@@ -122,7 +123,7 @@ def reproduce_paper(
 
     Parameters
     ----------
-    holdings
+    data
         What is there.
     settings
         How much is computed.
@@ -134,22 +135,22 @@ def reproduce_paper(
         Cores to use; called now and then.
     """
     settings = settings or ReproduceSettings()
-    if holdings.recording is None:
-        return Reproduction(rows=_judge(holdings, _held_findings(holdings), ()))
-    settings = settings.model_copy(update={"study": _study_settings(settings, len(holdings.worms))})
-    given = {"recording": holdings.recording, "given_basis": holdings.basis, "worms": holdings.worms}
-    expected = _expected_seconds(holdings.recording, settings, threads)
+    if data.recording is None:
+        return Reproduction(rows=_judge(data, _held_findings(data), ()))
+    settings = settings.model_copy(update={"study": _study_settings(settings, len(data.worms))})
+    given = {"recording": data.recording, "given_basis": data.basis, "worms": data.worms}
+    expected = _expected_seconds(data.recording, settings, threads)
     engine = Engine(results=given, threads=threads, progress=progress, expected=expected)
-    study = _run(engine, settings, holdings.recording, directory)
-    stages = reproduction_stages(len(holdings.worms), study.finest)
+    study = _run(engine, settings, data.recording, directory)
+    stages = reproduction_stages(len(data.worms), study.finest)
     results = {name: engine.results[name] for stage in stages for name in stage.gives}
-    found, troubles = _measure(Evidence(study=study, worms=holdings.worms, seed=settings.seed, results=results))
-    found |= _held_findings(holdings)
-    rows, known = _judge(holdings, found, troubles), None
-    if holdings.synthetic is not None:
+    found, troubles = _measure(Evidence(study=study, worms=data.worms, seed=settings.seed, results=results))
+    found |= _held_findings(data)
+    rows, known = _judge(data, found, troubles), None
+    if data.synthetic is not None:
         drag = found["drag ratio"].interval if "drag ratio" in found else None
-        known = compare_with_truth(study, holdings.synthetic.truth, drag)
-        rows += tuple(_judge_truth(study, holdings.synthetic, found, known))
+        known = compare_with_truth(study, data.synthetic.truth, drag)
+        rows += tuple(_judge_truth(study, data.synthetic, found, known))
     return Reproduction(rows=rows, study=study, results=results, records=_records(engine, directory), truth=known)
 
 
@@ -247,34 +248,34 @@ def _measure(evidence: Evidence) -> tuple[Findings, list[str]]:
     return found, troubles
 
 
-def _held_findings(holdings: Holdings) -> Findings:
+def _held_findings(data: PaperData) -> Findings:
     """Measure what needs no postures: published tables and the paths of all twelve worms."""
-    found = table_findings(holdings)
-    if holdings.paths is not None:
-        found |= path_findings(holdings.paths, range(N_WORMS)) | exponent_findings(holdings.paths)
+    found = table_findings(data)
+    if data.paths is not None:
+        found |= path_findings(data.paths, range(N_WORMS)) | exponent_findings(data.paths)
     return found
 
 
-def _judge(holdings: Holdings, found: Findings, troubles: Sequence[str]) -> tuple[Row, ...]:
-    synthetic = holdings.synthetic is not None
+def _judge(data: PaperData, found: Findings, troubles: Sequence[str]) -> tuple[Row, ...]:
+    synthetic = data.synthetic is not None
     return tuple(
-        judge(figure, found.get(figure.key, _reason(figure, holdings, troubles)), synthetic=synthetic)
-        for figure in published_figures(_worms_named(holdings))
+        judge(figure, found.get(figure.key, _reason(figure, data, troubles)), synthetic=synthetic)
+        for figure in published_figures(_worms_named(data))
     )
 
 
-def _worms_named(holdings: Holdings) -> Sequence[int]:
+def _worms_named(data: PaperData) -> Sequence[int]:
     """Worms of which something at hand can be compared with their own published figures."""
-    if holdings.paths is not None:
+    if data.paths is not None:
         return range(N_WORMS)
-    return sorted(worm for worm in holdings.worms if worm >= 0)
+    return sorted(worm for worm in data.worms if worm >= 0)
 
 
-def _reason(figure: Published, holdings: Holdings, troubles: Sequence[str]) -> str:
+def _reason(figure: Published, data: PaperData, troubles: Sequence[str]) -> str:
     """Say why a figure could not be computed."""
     if figure.key.startswith("worm "):
         return "needs the postures of this worm"
-    if holdings.recording is None:
+    if data.recording is None:
         return "needs postures, of all twelve worms"
     if any(f"of {name}" in figure.key for name in STATE_NAMES):
         return " ".join(["the tree of these worms has no state of this name", *troubles])

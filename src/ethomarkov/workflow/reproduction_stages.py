@@ -21,6 +21,7 @@ from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
 from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor, noise_floors
 from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.markov.spectrum import relaxation_time, slow_spectrum
+from ethomarkov.paper.published import ENTROPY_RATES, GAINS
 from ethomarkov.states import DelayEmbedding, Partition, Symbols
 from ethomarkov.workflow.checks import AnimalRuns, observe_animal
 from ethomarkov.workflow.config import CompleteSettings, Settings
@@ -30,7 +31,6 @@ from ethomarkov.workflow.forage import ForageRule, forage_study
 from ethomarkov.workflow.kept_splits import KeptSplits
 from ethomarkov.workflow.paths import Reconstruction, body_lengths, measured_path, reconstruct_paths
 from ethomarkov.workflow.runs import Runs, has_body, simulate_runs, state_model, whole_steps
-from ethomarkov.workflow.scoreboard import ENTROPY_RATES, GAINS
 from ethomarkov.workflow.stages import STAGES
 from ethomarkov.workflow.study import Study
 from ethomarkov.workflow.study_findings import kinetic_findings

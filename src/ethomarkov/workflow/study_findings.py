@@ -12,14 +12,15 @@ from ethomarkov.coarse.dwell_laws import paper_biexponential
 from ethomarkov.coarse.kinetics import animal_rates, find_dwells, jump_chain, time_budget
 from ethomarkov.coarse.passage import two_state_times
 from ethomarkov.exceptions import EthomarkovError
+from ethomarkov.paper.data import RATE
+from ethomarkov.paper.published import WAVELENGTHS
+from ethomarkov.paper.scoring import Found
 from ethomarkov.posture import EventRule, find_events, phase_velocity, wavelength
 from ethomarkov.states import Symbols
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.drifting import entry_rate
 from ethomarkov.workflow.findings import PIROUETTE, RUN, Evidence, Findings
-from ethomarkov.workflow.holdings import RATE
 from ethomarkov.workflow.paths import body_basis
-from ethomarkov.workflow.scoreboard import WAVELENGTHS, Found
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.study import MACRO
 

@@ -12,15 +12,16 @@ from ethomarkov.exceptions import EthomarkovWarning
 from ethomarkov.io.results import load_attrs
 from ethomarkov.locomotion import Path
 from ethomarkov.markov.entropy_scan import ScanGrid
+from ethomarkov.paper.data import PaperData, synthetic_paper_data
+from ethomarkov.paper.published import ENTROPY_RATES, GAINS, N_WORMS
+from ethomarkov.paper.scoring import Found
 from ethomarkov.validation.prediction import PredictionRule
 from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
 from ethomarkov.workflow import Settings, Study, study_findings, validate
 from ethomarkov.workflow.findings import FindingTable, point
-from ethomarkov.workflow.holdings import Holdings, synthetic_holdings
 from ethomarkov.workflow.kept_splits import KeptSplits
 from ethomarkov.workflow.reproduce import REPRODUCTION_FILE, reproduce_paper
 from ethomarkov.workflow.reproduction_stages import ReproduceSettings, reproduction_stages, scan_grid
-from ethomarkov.workflow.scoreboard import ENTROPY_RATES, GAINS, N_WORMS, Found
 from ethomarkov.workflow.stages import STAGES
 
 SMALL = ReproduceSettings(
@@ -46,7 +47,7 @@ def few_samples():
 
 @pytest.fixture(scope="module")
 def worms():
-    return synthetic_holdings(2, 75.0, seed=5)
+    return synthetic_paper_data(2, 75.0, seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +200,7 @@ def test_only_what_depends_on_a_setting_is_computed_again(whole, worms, tmp_path
 @pytest.mark.slow
 def test_what_cannot_be_computed_is_told_after_a_restart_too(worms, tmp_path):
     """Without the shapes of modes there is no body: paths and food cannot be had, all else is judged."""
-    bare = Holdings(recording=worms.recording, worms=worms.worms)
+    bare = PaperData(recording=worms.recording, worms=worms.worms)
     done = reproduce_paper(bare, SMALL, directory=tmp_path)
     rows = {row.published.key: row for row in done.rows}
     for what in ("drag ratio", "confined runs", "food"):
@@ -269,7 +270,7 @@ def test_straight_paths_alone():
     line = np.stack([np.arange(n_frames) * speed / 16, np.zeros(n_frames)], axis=1)
     rows = np.tile(line, (N_WORMS, 1))
     path = Path.from_points(rows, Series.from_rows(rows, 16.0, np.arange(N_WORMS + 1) * n_frames), "mm")
-    done = reproduce_paper(Holdings(paths=path))
+    done = reproduce_paper(PaperData(paths=path))
     assert done.study is None
     found = {row.published.key: row for row in done.rows}
     assert found["worm 6 speed"].ours.estimate == pytest.approx(speed)
@@ -284,9 +285,9 @@ def test_straight_paths_alone():
 
 @pytest.mark.slow
 def test_synthetic_worms():
-    holdings = synthetic_holdings(2, 330.0, seed=5)
+    paper_data = synthetic_paper_data(2, 330.0, seed=5)
     settings = Settings.paper().model_copy(update={"n_states": 40})
-    done = reproduce_paper(holdings, SMALL.model_copy(update={"study": settings}))
+    done = reproduce_paper(paper_data, SMALL.model_copy(update={"study": settings}))
     found = {row.published.key: row for row in done.rows}
     assert {row.verdict for row in done.rows if row.published.source != "truth"} <= {
         "resembles",

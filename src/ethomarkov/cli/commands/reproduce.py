@@ -16,12 +16,12 @@ from ethomarkov.cli.study_output import show_duration
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import check_writable
+from ethomarkov.paper.data import find_paper_data, synthetic_paper_data
+from ethomarkov.paper.scoring import count_verdicts, show_interval
 from ethomarkov.report.paper_figures import get_ready, is_worth_sharing
 from ethomarkov.report.side_by_side import second_process
-from ethomarkov.workflow.holdings import find_holdings, synthetic_holdings
 from ethomarkov.workflow.reproduce import Reproduction, reproduce_paper
 from ethomarkov.workflow.reproduction_stages import ReproduceSettings
-from ethomarkov.workflow.scoreboard import count_verdicts, show_interval
 from ethomarkov.workflow.study import Study
 
 DEFAULT = RunningOptions()
@@ -74,7 +74,7 @@ def reproduce(
     require_at_least(worms, 1, "--worms")
     require_at_least(minutes, 1, "--minutes")
     require_minutes(worms, minutes, "--worms and --minutes")
-    holdings = None if data is None else find_holdings(data)
+    paper_data = None if data is None else find_paper_data(data)
     check_writable(out)
     console, seed = Console(quiet=running.quiet), running.chosen_seed
     settings = ReproduceSettings(
@@ -83,14 +83,14 @@ def reproduce(
     if quick:
         settings = ReproduceSettings(n_runs=50, n_shuffles=10, n_repeats=5, n_honest=2, small_scan=True, seed=seed)
     with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
-        if holdings is None:
-            holdings = synthetic_holdings(worms, 60 * minutes, seed=seed, threads=threads, progress=progress)
-        done = reproduce_paper(holdings, settings, directory=out, threads=threads, progress=progress)
-        write_scoreboard(done, holdings, out)
+        if paper_data is None:
+            paper_data = synthetic_paper_data(worms, 60 * minutes, seed=seed, threads=threads, progress=progress)
+        done = reproduce_paper(paper_data, settings, directory=out, threads=threads, progress=progress)
+        write_scoreboard(done, paper_data, out)
         times = {} if done.study is None else _write(done, done.study, out, progress, threads if figures else 0)
     console.print(_table(done))
     console.print(_timing(done, times))
-    console.print(f"\nFrom {holdings.sentence}. {count_verdicts(done.rows)}", highlight=False, soft_wrap=True)
+    console.print(f"\nFrom {paper_data.sentence}. {count_verdicts(done.rows)}", highlight=False, soft_wrap=True)
     console.print(f"Open {escape(str(out / 'scoreboard.html'))}.", highlight=False, soft_wrap=True)
 
 

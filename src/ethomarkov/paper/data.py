@@ -15,11 +15,11 @@ from ethomarkov.io import read
 from ethomarkov.io.readers.npz import load_arrays
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.markov.selection import EntropyTable, LagTable
+from ethomarkov.paper.published import N_WORMS
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.synthetic.worm import SyntheticWorms
-from ethomarkov.workflow.scoreboard import N_WORMS
 
 RATE = 16.0
 FRAMES = 33_600
@@ -30,7 +30,7 @@ Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holdings:
+class PaperData:
     """What is there to reproduce the paper from.
 
     Parameters
@@ -73,7 +73,7 @@ class Holdings:
         return ", ".join(text for there, text in parts if there)
 
 
-def find_holdings(directory: Path) -> Holdings:
+def find_paper_data(directory: Path) -> PaperData:
     """Look into a directory for the paper's data, or for any part of them.
 
     Parameters
@@ -88,7 +88,7 @@ def find_holdings(directory: Path) -> Holdings:
     archives = {file: _names_in(file) for file in sorted(directory.glob("*.npz"))}
     recording = _read_postures(directory, [file for file, names in archives.items() if "modes" in names])
     basis = next((file for file in sorted(directory.iterdir()) if file.name.lower() == "eigenworms.csv"), None)
-    found = Holdings(
+    found = PaperData(
         recording=recording,
         basis=None if basis is None else PostureBasis.from_file(basis, 5),
         worms=() if recording is None else tuple(_identify(recording)),
@@ -106,17 +106,17 @@ def find_holdings(directory: Path) -> Holdings:
     return found
 
 
-def synthetic_holdings(
+def synthetic_paper_data(
     n_worms: int = N_WORMS,
     seconds: float = FRAMES / RATE,
     *,
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
-) -> Holdings:
+) -> PaperData:
     """Make synthetic worms in place of the paper's, as many and as long."""
     made = simulate_worms(n_worms, seconds, seed=seed, threads=threads, progress=progress)
-    return Holdings(recording=made.recording, basis=made.basis, worms=(-1,) * n_worms, synthetic=made)
+    return PaperData(recording=made.recording, basis=made.basis, worms=(-1,) * n_worms, synthetic=made)
 
 
 def _names_in(file: Path) -> frozenset[str]:

@@ -6,8 +6,8 @@ import pytest
 from scipy.io import savemat
 
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.paper.data import MISSING, bridge, find_paper_data
 from ethomarkov.posture import PostureBasis
-from ethomarkov.workflow.holdings import MISSING, bridge, find_holdings
 
 FRAMES = 33_600
 
@@ -26,12 +26,12 @@ def one_worm(folder, n_missing, n_frames=FRAMES):
     np.savez(folder / "one.npz", modes=modes, centroid_mm=walk(n_frames), fps=16.0)
 
 
-class TestHoldings:
+class TestPaperData:
     @pytest.mark.parametrize(("missing", "worm"), [(434, 6), (MISSING[11], 11), (60, 8), (1000, -1)])
     def test_a_worm_is_known_by_what_it_lacks(self, tmp_path, missing, worm):
         one_worm(tmp_path, missing)
         write_basis(tmp_path, "eigenworms.csv")
-        found = find_holdings(tmp_path)
+        found = find_paper_data(tmp_path)
         assert found.worms == (worm,)
         assert found.sentence == "postures of 1 worm of twelve"
         assert found.basis.n_modes == 5
@@ -40,14 +40,14 @@ class TestHoldings:
     def test_a_shorter_recording_is_no_worm_of_the_paper(self, tmp_path):
         one_worm(tmp_path, 430, n_frames=20_000)
         write_basis(tmp_path)
-        assert find_holdings(tmp_path).worms == (-1,)
+        assert find_paper_data(tmp_path).worms == (-1,)
 
     def test_tables_and_paths(self, tmp_path):
         np.savez(tmp_path / "a.npz", centroid_mm=np.zeros((12, 50, 2)), fps=16.0)
         rates = np.ones((2, 3, 12))
         np.savez(tmp_path / "b.npz", entropy_rates=rates, entropies=rates, K_range=[1, 2], seed_range=[10, 100, 1000])
         np.savez(tmp_path / "c.npz", timescales_s=np.full((12, 2, 20), 3.0), lag_frames=[1, 12])
-        found = find_holdings(tmp_path)
+        found = find_paper_data(tmp_path)
         assert found.recording is None
         assert found.paths.segments.n_individuals == 12
         np.testing.assert_allclose(found.scan.entropy_rate, 16.0)
@@ -69,7 +69,7 @@ class TestHoldings:
         lengths = np.full((n_worms, 2 * n_frames), 405.0 * 0.7)
         savemat(tmp_path / "shapes.mat", {"theta_ensemble": angles, "wormCm": counts, "wormLength": lengths})
         write_basis(tmp_path)
-        found = find_holdings(tmp_path)
+        found = find_paper_data(tmp_path)
         np.testing.assert_allclose(found.recording.values, amplitudes.reshape(-1, 5), rtol=1e-6)
         np.testing.assert_allclose(found.recording.centroid, counts[:, ::2].reshape(-1, 2) / 788, rtol=1e-6)
         assert list(found.recording.body_lengths.values()) == pytest.approx([0.7] * n_worms)
@@ -77,19 +77,19 @@ class TestHoldings:
 
     def test_nothing_there(self, tmp_path):
         with pytest.raises(InputFormatError, match="data fetch costa2024"):
-            find_holdings(tmp_path)
+            find_paper_data(tmp_path)
         with pytest.raises(InputFormatError, match="no directory"):
-            find_holdings(tmp_path / "absent")
+            find_paper_data(tmp_path / "absent")
 
     def test_postures_without_their_modes(self, tmp_path):
         one_worm(tmp_path, 0, n_frames=100)
         with pytest.raises(InputFormatError, match=r"EigenWorms\.csv"):
-            find_holdings(tmp_path)
+            find_paper_data(tmp_path)
 
     def test_a_broken_file_is_named(self, tmp_path):
         (tmp_path / "a.npz").write_bytes(b"no archive")
         with pytest.raises(InputFormatError, match=r"a\.npz"):
-            find_holdings(tmp_path)
+            find_paper_data(tmp_path)
 
 
 def test_lost_positions_are_bridged_by_straight_lines():
