@@ -1,7 +1,9 @@
 """The scoreboard as Markdown and as a page."""
 
-import html
 from collections.abc import Iterator, Sequence
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined
 
 from ethomarkov.paper.scoring import Row, count_verdicts, show_interval
 
@@ -43,35 +45,11 @@ def render_markdown(rows: Sequence[Row], title: str) -> str:
 
 def render_html(rows: Sequence[Row], title: str) -> str:
     """Write the scoreboard as one page that needs nothing else."""
-    parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        "<meta name='viewport' content='width=device-width'>",
-        f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{html.escape(title)}</h1><p><b>{count_verdicts(rows)}</b></p><p>{html.escape(LEGEND)}</p>",
-    ]
-    for section, members in _sections(rows):
-        heads = "".join(f"<th scope='col'>{name}</th>" for name in HEAD)
-        parts.append(f"<h2>{html.escape(section)}</h2><table><thead><tr>{heads}</tr></thead><tbody>")
-        parts += [_html_row(row) for row in members]
-        parts.append("</tbody></table>")
-    return "".join([*parts, "</body></html>\n"])
-
-
-STYLE = (
-    "body{font:15px/1.45 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}"
-    "table{border-collapse:collapse;width:100%;margin-bottom:1.5rem}th,td{text-align:left;vertical-align:top;"
-    "padding:.3rem .6rem;border-bottom:1px solid #ddd}td:nth-child(2),td:nth-child(3){white-space:nowrap}"
-    ".verdict{font-weight:600;white-space:nowrap}small{color:#555}"
-)
-
-
-def _html_row(row: Row) -> str:
-    what, published, ours, verdict, why = (html.escape(cell) for cell in _cells(row))
-    how = f"<br><small>{html.escape(row.published.how)}</small>" if row.published.how else ""
-    colour = COLOURS[row.verdict]
-    return (
-        f"<tr><td>{what}{how}</td><td>{published}</td><td>{ours}</td>"
-        f"<td class='verdict' style='color:{colour}'>{verdict}</td><td>{why}</td></tr>"
+    text = resources.files("ethomarkov.paper").joinpath("templates/scoreboard.html").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    sections = [(name, [(*_cells(row), row.published.how) for row in members]) for name, members in _sections(rows)]
+    return environment.from_string(text).render(
+        title=title, counts=count_verdicts(rows), legend=LEGEND, head=HEAD, sections=sections, colours=COLOURS
     )
 
 

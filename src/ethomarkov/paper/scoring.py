@@ -11,11 +11,10 @@ from typing import Literal
 
 from ethomarkov._core.interval import Interval
 from ethomarkov._core.words import count_of
-from ethomarkov.paper.published import N_WORMS, Published
+from ethomarkov.paper.published import N_WORMS, NORMAL, Published
 
 Verdict = Literal["agrees", "differs", "resembles", "is unlike", "cannot be judged"]
 
-NORMAL = 1.96
 VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "resembles", "is unlike", "cannot be judged")
 
 
