@@ -7,7 +7,11 @@ import numpy as np
 
 
 def array_field(*dims: str, unit: str = "", **options: Any) -> Any:  # noqa: ANN401 (as dataclasses.field)
-    """Declare an array of a result with the names of its dimensions, as stored in files."""
+    """Declare an array of a result with the names of its dimensions, as stored in files.
+
+    A last name "..." stands for any number of further dimensions. A mapping or tuple of arrays is declared in the same
+    way, with the dimensions that each of them has.
+    """
     return dataclasses.field(metadata={"dims": dims, "unit": unit}, **options)
 
 

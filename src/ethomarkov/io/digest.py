@@ -48,6 +48,8 @@ def canonical(value: Value) -> Value:
         laid_out = _sorted_matrix(value)
     elif isinstance(value, tuple):
         laid_out = tuple(canonical(item) for item in value)
+    elif isinstance(value, Mapping) and not isinstance(value, xr.Dataset):
+        laid_out = {key: canonical(item) for key, item in value.items()}
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = {item.name: canonical(getattr(value, item.name)) for item in dataclasses.fields(value)}
         laid_out = type(value)(**items)

@@ -280,8 +280,8 @@ class Comparison:
     Held-out parts of different splits overlap, so that shares of splits are no independent trials.
     """
 
-    test: FloatArray
-    simulated: FloatArray
+    test: FloatArray = array_field("split", "animal", "...")
+    simulated: FloatArray = array_field("split", "animal", "run", "...")
 
     def __post_init__(self) -> None:
         freeze_arrays(self)

@@ -1,9 +1,11 @@
 """Results in a file and back."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Literal
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -13,12 +15,15 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from ethomarkov._core.ledger import Ledger
+from ethomarkov._core.result import array_field
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov.coarse import Cut, best_cut
 from ethomarkov.exceptions import InputFormatError, OutputError
+from ethomarkov.io.digest import canonical, digest
 from ethomarkov.io.results import load_attrs, load_result, load_results, save_results
+from ethomarkov.io.seal import seal
 from ethomarkov.locomotion import DragSearch, Path
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
@@ -77,24 +82,26 @@ MAKERS = {
 
 
 def assert_same(one: object, other: object, where: str = "result") -> None:
-    """Compare two results field by field: types, dtypes, shapes and values."""
+    """Compare two results part by part: types, dtypes, shapes and values."""
     assert type(one) is type(other), where
     if isinstance(one, np.ndarray):
         assert one.dtype == other.dtype, where
         np.testing.assert_array_equal(one, other, err_msg=where)
     elif isinstance(one, sparse.csr_array):
         assert one.shape == other.shape
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one.toarray(), other.toarray(), err_msg=where)
-    elif dataclasses.is_dataclass(one):
-        for field in dataclasses.fields(one):
-            assert_same(getattr(one, field.name), getattr(other, field.name), f"{where}.{field.name}")
-    elif isinstance(one, tuple):
-        assert len(one) == len(other), where
-        for i, pair in enumerate(zip(one, other, strict=True)):
-            assert_same(*pair, f"{where}[{i}]")
+        assert_same(one.toarray(), other.toarray(), where)
+    elif dataclasses.is_dataclass(one) or isinstance(one, (dict, tuple)):
+        assert list(parts_of(one)) == list(parts_of(other)), where
+        for name, part in parts_of(one).items():
+            assert_same(part, parts_of(other)[name], f"{where}.{name}")
     else:
         assert one == other or (one != one and other != other), where  # noqa: PLR0124 (NaN)
+
+
+def parts_of(result: object) -> dict[object, object]:
+    if dataclasses.is_dataclass(result):
+        return {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    return dict(enumerate(result)) if isinstance(result, tuple) else dict(result)
 
 
 def arrays_of(result: object) -> list[np.ndarray]:
@@ -324,3 +331,170 @@ def test_kinetics_runs_and_reconstructions_come_back_equal(tmp_path, small_study
     found = load_results(tmp_path / "r.nc", {name: type(one) for name, one in made.items()})
     for name, one in made.items():
         assert_same(found[name], one, name)
+
+
+# --- mappings and tuples ---------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    values: np.ndarray = array_field("split", "...")
+    note: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    text: str
+    number: float | None = None
+    kind: Literal["a", "b"] = "a"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Every kind of mapping and tuple that a result may hold."""
+
+    curves: Mapping[str, Curve] = dataclasses.field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = array_field("run", default_factory=dict)
+    numbers: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    flags: Mapping[str, bool | None] = dataclasses.field(default_factory=dict)
+    words: dict[str, str] | None = None
+    deep: Mapping[str, Mapping[str, tuple[Curve, ...]]] | None = None
+    many: tuple[Curve, ...] = ()
+    rows: tuple[Remark, ...] = ()
+    either: tuple[Curve | Remark, ...] = ()
+    pair: tuple[Curve, Remark] | None = None
+    table: tuple[tuple[float, ...], ...] = ()
+    unlike: tuple[str, int, bool] | None = None
+    gaps: tuple[float | None, ...] | None = None
+    mixed: tuple[float, ...] = ()
+    pictures: tuple[np.ndarray, ...] | None = array_field("split", "x", default=None)
+    matrices: tuple[sparse.csr_array, ...] = ()
+    waves: np.ndarray | None = array_field("many", default=None)
+    more_waves: np.ndarray | None = array_field("many", default=None)
+
+
+def curve(*shape: int, note: str | None = None) -> Curve:
+    return Curve(values=np.random.default_rng(sum(shape)).normal(size=shape), note=note)
+
+
+HOLDERS = {
+    "nothing": Holder(),
+    "mappings of results": Holder(curves={"z": curve(2), "": curve(2, 3), "a/b <ü>": curve(0, 1), "2": curve(1, 1, 1)}),
+    "mappings of arrays": Holder(arrays={"one": np.arange(3), "two": np.arange(4.0), "three": np.empty(0)}),
+    "mappings of plain values": Holder(numbers={"b": 0.1, "a": 2.0}, flags={"x": True, "y": None}, words={"k": ""}),
+    "empty mappings": Holder(words={}, deep={}),
+    "mappings of mappings": Holder(deep={"é": {"x": (curve(1), curve(2)), "y": ()}, "none": {}}),
+    "results in a row": Holder(many=(curve(3), curve(2, 2, note="second"), curve(0))),
+    "rows of a table": Holder(rows=(Remark(text="a", number=1.0, kind="b"), Remark(text="b", number=2.0))),
+    "rows that are none": Holder(rows=(Remark(text="a", number=1.0), Remark(text="b"))),
+    "results of two kinds": Holder(either=(curve(1), Remark(text="a")), pair=(curve(2), Remark(text="b", number=0.5))),
+    "rows of one of two kinds": Holder(either=(Remark(text="a", number=1.0),)),
+    "tuples of tuples": Holder(table=((1.0, 2.0), (), (3.0,)), unlike=("a", 3, True)),
+    "numbers that are not one array": Holder(gaps=(None, 1.5, None), mixed=(1, 2.5)),
+    "gaps without a gap": Holder(gaps=(0.5, 1.5)),
+    "only gaps": Holder(gaps=(None, None)),
+    "tuples of arrays": Holder(pictures=(np.eye(2), np.zeros((3, 2)), np.ones((2, 0)))),
+    "tuples of matrices": Holder(matrices=(sparse.csr_array(np.eye(3)), sparse.csr_array((2, 4)))),
+    "a dimension named as a group": Holder(many=(curve(3),), waves=np.array([1j]), more_waves=np.array([1, 1j])),
+}
+
+
+@pytest.mark.parametrize("made", HOLDERS.values(), ids=HOLDERS)
+def test_mappings_and_tuples_come_back_equal(tmp_path, made):
+    for name in ("a.nc", "b.nc"):
+        save_results(tmp_path / name, {"it": made}, {})
+    found = load_result(tmp_path / "a.nc", "it", Holder)
+    assert_same(found, made)
+    assert digest(found) == digest(made) == digest(canonical(made))
+    assert (tmp_path / "a.nc").read_bytes() == (tmp_path / "b.nc").read_bytes()
+    with xr.open_datatree(tmp_path / "a.nc", engine="h5netcdf") as tree:
+        assert set(tree.children) == {"it"}
+
+
+def test_mappings_keep_their_order(tmp_path):
+    save_results(tmp_path / "r.nc", {"it": HOLDERS["mappings of results"]}, {})
+    assert list(load_result(tmp_path / "r.nc", "it", Holder).curves) == ["z", "", "a/b <ü>", "2"]
+
+
+def test_mappings_and_tuples_are_results_themselves(tmp_path):
+    made = {"by name": {"x": curve(1), "y": curve(2)}, "all": (curve(3), curve(4)), "none": (), "plain": (1, 2)}
+    kinds = {"by name": dict[str, Curve], "all": tuple[Curve, ...], "none": tuple[Curve, ...], "plain": tuple[int, ...]}
+    save_results(tmp_path / "r.nc", made, {})
+    assert_same(load_results(tmp_path / "r.nc", kinds), made)
+
+
+def test_the_dimensions_of_a_mapping_are_those_of_its_field(tmp_path):
+    save_results(tmp_path / "r.nc", {"it": HOLDERS["mappings of arrays"]}, {})
+    with xr.open_dataset(tmp_path / "r.nc", group="it/arrays", engine="h5netcdf") as data:
+        assert data["keys"].values.tolist() == ["one", "two", "three"]
+        assert [data[name].dims for name in "012"] == [("run",), ("run_4",), ("run_0",)]
+
+
+def test_further_dimensions_are_numbered(tmp_path):
+    save_results(tmp_path / "r.nc", {"it": curve(4, 2, 3)}, {})
+    with xr.open_dataset(tmp_path / "r.nc", group="it", engine="h5netcdf") as data:
+        assert data["values"].dims == ("split", "axis_0", "axis_1")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Undeclared:
+    value: object
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (np.zeros(2), "value: the dimensions of the array have no names; declare them with `array_field`"),
+        (curve(), r"values: an array of shape \(\) is declared with split, \.\.\."),
+        ({1: 2.0}, "value: a mapping in a file has keys of text, not 1"),
+        ([1, 2], "value: a list is no result that a file can hold"),
+        (len, "value: a builtin_function_or_method is no result"),
+    ],
+    ids=["no dimensions", "other dimensions", "keys", "list", "function"],
+)
+def test_what_a_file_cannot_hold_is_named(tmp_path, value, told):
+    with pytest.raises(TypeError, match=told):
+        save_results(tmp_path / "r.nc", {"it": Undeclared(value=value)}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (dict[str, Remark], "holds 'sequence'; a mapping was asked for"),
+        (tuple[Curve, Curve, Curve], "2 items are stored; 3 were asked for"),
+        (tuple[Series, ...], "holds 'Curve'; a Series was asked for"),
+        (Series | Symbols, "holds 'sequence'; a Series or Symbols was asked for"),
+    ],
+    ids=["a mapping", "more", "of another kind", "a union"],
+)
+def test_another_annotation_is_refused(tmp_path, asked, told):
+    save_results(tmp_path / "r.nc", {"it": (curve(1), curve(2))}, {})
+    with pytest.raises(InputFormatError, match=rf"r\.nc: .*{told}"):
+        load_results(tmp_path / "r.nc", {"it": asked})
+
+
+def test_a_table_with_other_columns_is_refused(tmp_path):
+    save_results(tmp_path / "r.nc", {"it": (Inner(limit=1.0, is_sure=True),)}, {})
+    with pytest.raises(InputFormatError, match=r"holds a table of limit, is_sure; other columns are needed"):
+        load_results(tmp_path / "r.nc", {"it": tuple[Remark, ...]})
+
+
+def test_an_item_that_is_missing_is_an_error(tmp_path):
+    """A digest can be made to fit any content."""
+    save_results(tmp_path / "r.nc", {"it": (curve(1), curve(2))}, {})
+    with h5py.File(tmp_path / "r.nc", "r+") as file:
+        file.move("it/1", "it/2")
+    content = (tmp_path / "r.nc").read_bytes()
+    (tmp_path / "r.nc").write_bytes(content + seal(content))
+    with pytest.raises(InputFormatError, match=r"r\.nc: is not of this version"):
+        load_results(tmp_path / "r.nc", {"it": tuple[Curve, ...]})
+
+
+@settings(max_examples=25, deadline=None)
+@given(words=st.dictionaries(st.text(st.characters(codec="utf-8", exclude_characters="\0")), st.integers(-9, 9)))
+def test_any_text_is_a_key(tmp_path_factory, words):
+    path = tmp_path_factory.mktemp("words") / "r.nc"
+    save_results(path, {"it": words}, {})
+    found = load_results(path, {"it": dict[str, int]})["it"]
+    assert list(found.items()) == list(words.items())
