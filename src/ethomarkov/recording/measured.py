@@ -1,0 +1,61 @@
+"""What a recording itself says of each animal's path."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import FloatArray
+from ethomarkov.recording.recording import Recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Measured paths and body lengths; NaN where the recording says nothing.
+
+    Parameters
+    ----------
+    centroid
+        Position of every frame.
+    body_length
+        Of every animal.
+    length_unit, source
+        Unit of both, and the format of the recording.
+    """
+
+    centroid: FloatArray = array_field("frame", "space")
+    body_length: FloatArray = array_field("individual")
+    length_unit: str
+    source: str
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+    @property
+    def has_path(self) -> bool:
+        """Whether a path was recorded."""
+        return bool(np.isfinite(self.centroid).any())
+
+    def speed(self, postures: Series) -> FloatArray:
+        """Compute the distance covered in one second from each frame on, in body lengths per second; NaN if unknown."""
+        offsets, rate = postures.segments.offsets, postures.sampling.rate
+        lag = max(1, round(rate))
+        speed = np.full(len(self.centroid), np.nan)
+        for i, length in enumerate(self.body_length):
+            track = self.centroid[offsets[i] : offsets[i + 1]]
+            steps = np.linalg.norm(track[lag:] - track[:-lag], axis=1)
+            speed[offsets[i] : offsets[i] + len(steps)] = steps * rate / lag / length
+        return speed
+
+
+def measured_paths(recording: Recording) -> Measured:
+    """Collect what a recording says of paths and body lengths."""
+    lengths = recording.body_lengths
+    nowhere = np.full((len(recording.values), 2), np.nan)
+    return Measured(
+        centroid=nowhere if recording.centroid is None else np.asarray(recording.centroid),
+        body_length=np.array([lengths.get(name, np.nan) for name in recording.individuals]),
+        length_unit=str(recording.dataset.attrs.get("length_unit", "")),
+        source=str(recording.dataset.attrs.get("source_format", "")),
+    )

@@ -1,0 +1,443 @@
+"""A study as a keyed graph: results are asked for by name, taken from the store, or computed and kept."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from ethomarkov._core.parallel import noted_in
+from ethomarkov._core.types import Progress
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.digest import canonical, digest
+from ethomarkov.study.settings import CompleteSettings, Settings
+from ethomarkov.study.stage import Size, Stage, producers
+from ethomarkov.study.store import Entry, StageRecord, Store, note_damage
+
+TICKS = 1000
+"""Steps of the progress of all work together; each stage takes as many as its share of the estimated time."""
+CHOICE = "choice"
+FRAMES_PER_STATE = 150
+"""Only to estimate times before the number of microstates is chosen."""
+Complete = Callable[[Settings, Any, Any], CompleteSettings]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStage:
+    """What a run would do with a stage.
+
+    Parameters
+    ----------
+    stage
+        Its name.
+    action
+        "keep" it, "compute" it, or "check" whether its inputs really changed, once they have been computed.
+    reason
+        Why.
+    seconds
+        Estimated time.
+    """
+
+    stage: str
+    action: Literal["keep", "compute", "check"]
+    reason: str
+    seconds: float
+
+
+@dataclass(kw_only=True)
+class Graph:
+    """Results of a study by name, each computed when it is first asked for and not known yet.
+
+    Parameters
+    ----------
+    stages
+        All that can be computed.
+    asked
+        Settings as they were given; what is None is chosen from the data.
+    given
+        What the first stages need: the source of the recordings, and posture modes.
+    given_digests
+        Of these, for a study that is read back without them.
+    store
+        Where results are kept; None keeps them in memory alone.
+    known
+        Stages that a file of the study holds, by name: taken as they are as long as settings and needs are the same,
+        whatever code computed them.
+    settings
+        With what was chosen from the data, where that is known.
+    size
+        Frames and animals, for estimates of time.
+    threads
+        Cores to use; results do not depend on it.
+    progress
+        Called as the work goes on, with a total of `TICKS` for all stages together.
+    """
+
+    stages: tuple[Stage, ...]
+    asked: Settings
+    given: Mapping[str, Any] = field(default_factory=dict)
+    given_digests: dict[str, str] = field(default_factory=dict)
+    store: Store | None = None
+    known: Mapping[str, Entry] = field(default_factory=dict)
+    settings: CompleteSettings | None = None
+    size: tuple[int, int] = (0, 1)
+    threads: int = 1
+    progress: Progress | None = None
+    records: dict[str, StageRecord] = field(default_factory=dict, init=False)
+    _entries: dict[str, Entry] = field(default_factory=dict, init=False)
+    _by_digest: dict[tuple[str, str], Any] = field(default_factory=dict, init=False)
+    _expected: dict[str, float] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._by_name = {one.name: one for one in self.stages}
+        self._producer = producers(self.stages)
+
+    # --- asking -------------------------------------------------------------------------------------------------------
+
+    def result(self, name: str, **options: Any) -> Any:  # noqa: ANN401 (any result)
+        """Give a result, computing it and what it needs where that is not known yet.
+
+        Parameters
+        ----------
+        name
+            Of the result.
+        options
+            Settings of analyses; those of the stages that every study has are the study's own.
+        """
+        if name in self.given:
+            return self.given[name]
+        stage = self._stage_of(name)
+        return self._load(self._ensure(stage, options), name)
+
+    def bring(self, names: Sequence[str], **options: Any) -> None:  # noqa: ANN401
+        """Compute results that are not known yet, with one progress for all of them."""
+        wanted = self.order(names)
+        self._expected = {one.name: self._seconds(one, options) for one in wanted}
+        for one in wanted:
+            self._report(one.name, 0, 1)
+            self._ensure(one, options)
+            self._report(one.name, 1, 1)
+        self._expected = {}
+
+    def order(self, names: Sequence[str]) -> list[Stage]:
+        """List the stages that results need, in the order in which they can run."""
+        reached: set[str] = set()
+
+        def follow(name: str) -> None:
+            if name in self._producer and self._producer[name].name not in reached:
+                stage = self._producer[name]
+                reached.add(stage.name)
+                for need in (*stage.needs, *self._choice_of(stage)):
+                    follow(need)
+
+        for name in names:
+            follow(name)
+        return [one for one in self.stages if one.name in reached]
+
+    def entry(self, stage: str, **options: Any) -> Entry:  # noqa: ANN401
+        """Tell what is known of a stage, which is computed if need be."""
+        return self._ensure(self._by_name[stage], options)
+
+    def held(self, name: str) -> Any | None:  # noqa: ANN401 (any result)
+        """Give the latest result of an analysis that belongs to this very study; None where there is none.
+
+        A result belongs to the study if its key is the one that the study's own results give with its settings.
+        """
+        stage = self._stage_of(name)
+        for entry in self._variants(stage):
+            if self._peek(stage, entry.settings) == entry.key:
+                try:
+                    return self._load(entry, name)
+                except InputFormatError:
+                    if entry.file is not None:
+                        note_damage(entry.file)
+        return None
+
+    def strangers(self) -> list[str]:
+        """List the analyses in the store of which there is a result of another study, and none of this one."""
+        analyses = [one for one in self.stages if one.role == "analysis" and one.is_kept]
+        return [
+            one.name
+            for one in analyses
+            if (entries := self._variants(one))
+            and not any(self._peek(one, entry.settings) == entry.key for entry in entries)
+        ]
+
+    def adopt(self, results: Mapping[str, Any], stages: Sequence[Stage]) -> None:
+        """Take results as they are, whatever would have computed them.
+
+        Parameters
+        ----------
+        results
+            By name.
+        stages
+            That would give them; all of their results are needed.
+        """
+        digests = {name: _content(value) for name, value in results.items()}
+        self._by_digest |= {(name, digests[name]): value for name, value in results.items()}
+        entries = {}
+        for one in stages:
+            needs = {name: digests.get(name) or self._digest(name, {}) for name in one.needs}
+            entries[one.name] = Entry(
+                stage=one.name,
+                key=one.key(self.values(one, {}), needs),
+                digests={name: digests[name] for name in one.gives},
+                needs=needs,
+                settings=self.values(one, {}),
+            )
+        self.known = entries
+
+    def _variants(self, stage: Stage) -> list[Entry]:
+        here = [entry for entry in reversed(self._entries.values()) if entry.stage == stage.name]
+        there = self.store.variants(stage.name) if self.store is not None else []
+        return [*here, *(entry for entry in there if entry.key not in self._entries)]
+
+    # --- computing ----------------------------------------------------------------------------------------------------
+
+    def _stage_of(self, name: str) -> Stage:
+        if name not in self._producer:
+            raise InputFormatError(f"There is no result {name!r}; there are {', '.join(sorted(self._producer))}.")
+        return self._producer[name]
+
+    def _ensure(self, stage: Stage, options: Mapping[str, Any]) -> Entry:
+        """Bring what a stage needs, then its own results: known ones, kept ones, or computed ones."""
+        values = self.values(stage, options)
+        needs = {name: self._digest(name, options) for name in stage.needs}
+        if not stage.is_kept:
+            return self._assembled(stage, values, needs)
+        if self._is_as_known(stage, values, needs):
+            return self.known[stage.name]
+        key = stage.key(values, needs)
+        if key in self._entries:
+            return self._entries[key]
+        entry = self.store.find(stage, key) if self.store is not None else None
+        self._entries[key] = entry or self._compute(stage, values, needs, key)
+        return self._entries[key]
+
+    def _assembled(self, stage: Stage, values: dict[str, Any], needs: dict[str, str]) -> Entry:
+        """Tell what is known of a stage that only puts others together: these tell all, and nothing is computed yet."""
+        mark = digest((stage.name, values, needs))
+        if mark not in self._entries:
+            digests = dict.fromkeys(stage.gives, mark)
+            self._entries[mark] = Entry(stage=stage.name, key=mark, digests=digests, needs=needs, settings=values)
+        return self._entries[mark]
+
+    def _is_as_known(self, stage: Stage, values: Mapping[str, Any], needs: Mapping[str, str]) -> bool:
+        entry = self.known.get(stage.name)
+        return entry is not None and dict(entry.settings) == dict(values) and dict(entry.needs) == dict(needs)
+
+    def _compute(self, stage: Stage, values: dict[str, Any], needs: dict[str, str], key: str) -> Entry:
+        needed, watch = self._needed(stage, needs), Stopwatch()
+        with self._log(stage, key):
+            computed = stage.compute(needed, values, self.threads, self._progress_of(stage))
+        results = {name: canonical(value) for name, value in computed.items()}
+        digests = {name: _content(value) for name, value in results.items()}
+        entry = Entry(stage=stage.name, key=key, digests=digests, needs=needs, settings=values)
+        for name, value in results.items():
+            self._by_digest[name, digests[name]] = value
+        self.records[stage.name] = watch.record(stage.name, key, self.threads)
+        return entry if self.store is None else self.store.keep(entry, results, self.records[stage.name])
+
+    def _needed(self, stage: Stage, needs: Mapping[str, str]) -> dict[str, Any]:
+        """Give what a stage needs, by the digests that its key rests on."""
+        return {name: self._content_of(stage, name, mark) for name, mark in needs.items()}
+
+    def _content_of(self, stage: Stage, name: str, mark: str) -> Any:  # noqa: ANN401 (any result)
+        if name in self.given:
+            return self.given[name]
+        if name not in self._producer:
+            raise InputFormatError(
+                f"{stage.name} has to be computed again, and that needs the recordings. Run the study again: "
+                "`ethomarkov run FILES --out DIRECTORY`."
+            )
+        if (name, mark) not in self._by_digest:
+            entries = (*self.known.values(), *self._entries.values())
+            entry = next(one for one in entries if one.digests.get(name) == mark)
+            return self._load(entry, name)
+        return self._by_digest[name, mark]
+
+    def _digest(self, name: str, options: Mapping[str, Any]) -> str:
+        if name in self._producer:
+            return self._ensure(self._producer[name], options).digests[name]
+        if name not in self.given_digests:
+            self.given_digests[name] = _content(self.given[name]) if name in self.given else ""
+        return self.given_digests[name]
+
+    def _load(self, entry: Entry, name: str) -> Any:  # noqa: ANN401 (any result)
+        place = name, entry.digests[name]
+        if place not in self._by_digest:
+            stage = self._by_name[entry.stage]
+            if not stage.is_kept:
+                made = stage.compute(self._needed(stage, entry.needs), entry.settings, self.threads, None)
+                self._by_digest |= {(one, entry.digests[one]): value for one, value in made.items()}
+            elif self.store is None:
+                raise InputFormatError(f"{name} is neither in memory nor in a file.")
+            else:
+                self._by_digest[place] = self.store.load(entry, stage, [name])[name]
+        return self._by_digest[place]
+
+    @contextlib.contextmanager
+    def _log(self, stage: Stage, key: str) -> Iterator[None]:
+        if self.store is None:
+            yield
+            return
+        with self.store.log(stage, key) as log, noted_in(log):
+            yield
+
+    # --- settings -----------------------------------------------------------------------------------------------------
+
+    def values(self, stage: Stage, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Find the values of a stage's settings: options of analyses, the study's settings, defaults."""
+        found = {}
+        settings = self.asked if stage.role == "first" else self.completed() if stage.settings else self.asked
+        for name, default in stage.settings.items():
+            if stage.role == "analysis" and options.get(name) is not None:
+                found[name] = options[name]
+            elif name in type(settings).model_fields:
+                found[name] = getattr(settings, name)
+            else:
+                found[name] = default
+        return found
+
+    def completed(self) -> CompleteSettings:
+        """Give the settings with what was chosen from the data, which is chosen now if need be."""
+        if self.settings is None:
+            postures, choice = self.result("postures"), self.result(CHOICE)
+            modes = self.asked.model_copy(update={"n_modes": postures.n_components})
+            self.settings = modes.complete(choice)
+        return self.settings
+
+    def _choice_of(self, stage: Stage) -> tuple[str, ...]:
+        return () if stage.role == "first" or not stage.settings else ("postures", CHOICE)
+
+    # --- looking without computing ------------------------------------------------------------------------------------
+
+    def _peek(self, stage: Stage, options: Mapping[str, Any]) -> str | None:
+        """Give the key that a stage would have, computing nothing; None where it depends on what is not known."""
+        if self.settings is None and stage.role != "first" and stage.settings:
+            return None
+        values, needs = self.values(stage, options), {}
+        for name in stage.needs:
+            entry = self._peek_entry(self._producer[name], options) if name in self._producer else None
+            found = entry.digests[name] if entry is not None else None
+            if name not in self._producer:
+                found = self._digest(name, options)
+            if found is None:
+                return None
+            needs[name] = found
+        if not stage.is_kept:
+            return self._assembled(stage, values, needs).key
+        return self.known[stage.name].key if self._is_as_known(stage, values, needs) else stage.key(values, needs)
+
+    def _peek_entry(self, stage: Stage, options: Mapping[str, Any]) -> Entry | None:
+        key = self._peek(stage, options)
+        if key is None:
+            return None
+        entry = self.known.get(stage.name)
+        if entry is not None and entry.key == key:
+            return entry
+        if key in self._entries:
+            return self._entries[key]
+        return self.store.find(stage, key) if self.store is not None else None
+
+    def plan(self, names: Sequence[str], **options: Any) -> list[PlannedStage]:  # noqa: ANN401
+        """Tell what would be computed and about how long it would take; nothing is computed or written."""
+        planned = []
+        in_file = self.store.entries() if self.store is not None else {}
+        for stage in self.order(names):
+            if not stage.is_kept:
+                continue
+            entry = self._peek_entry(stage, options)
+            if entry is not None:
+                self._entries.setdefault(entry.key, entry)
+                self._settle()
+                planned.append(PlannedStage(stage=stage.name, action="keep", reason="nothing changed", seconds=0.0))
+                continue
+            planned.append(self._plan_one(stage, options, is_there=stage.name in in_file))
+        return planned
+
+    def _settle(self) -> None:
+        """Complete the settings once postures and choice are known."""
+        ready = self._peek_entry(self._by_name[CHOICE], {})
+        if self.settings is None and ready is not None:
+            self.completed()
+
+    def _plan_one(self, stage: Stage, options: Mapping[str, Any], *, is_there: bool) -> PlannedStage:
+        unknown = [name for name in stage.needs if name in self._producer and self._unknown(name, options)]
+        if unknown:
+            action: Literal["check", "compute"] = "check" if is_there else "compute"
+            reason = f"depends on {', '.join(unknown)}"
+        else:
+            action, reason = "compute", "its settings or inputs changed" if is_there else "not computed yet"
+        return PlannedStage(stage=stage.name, action=action, reason=reason, seconds=self._seconds(stage, options))
+
+    def _unknown(self, name: str, options: Mapping[str, Any]) -> bool:
+        return self._peek_entry(self._producer[name], options) is None
+
+    # --- progress -----------------------------------------------------------------------------------------------------
+
+    def _seconds(self, stage: Stage, options: Mapping[str, Any]) -> float:
+        """Estimate the time of a stage."""
+        known = self.settings or self.asked
+        values = known.model_dump() | {name: value for name, value in options.items() if value is not None}
+        values = {name: value for name, value in stage.settings.items() if name not in values} | values
+        n_frames, n_animals = self.size
+        values["is_complete"] = self.asked.is_complete
+        if values.get("n_states") is None:
+            values["n_states"] = max(2, min(1000, n_frames // FRAMES_PER_STATE))
+        size = Size(n_frames=n_frames, n_animals=n_animals, settings=values, threads=self.threads)
+        return float(stage.seconds(size))
+
+    def _progress_of(self, stage: Stage) -> Progress | None:
+        if self.progress is None:
+            return None
+        return lambda _, done, total: self._report(stage.name, done, total)
+
+    def _report(self, stage: str, done: int, total: int) -> None:
+        """Say how far all of the work is, by the time that its stages are expected to take."""
+        if self.progress is None:
+            return
+        names = list(self._expected)
+        if stage not in names:
+            self.progress(stage, done, total)
+            return
+        before = sum(self._expected[name] for name in names[: names.index(stage)])
+        here = before + self._expected[stage] * done / max(total, 1)
+        self.progress(stage, round(TICKS * here / max(sum(self._expected.values()), 1e-9)), TICKS)
+
+
+class Stopwatch:
+    """Runs from when it is made."""
+
+    def __init__(self) -> None:
+        self._started, self._cpu = time.monotonic(), time.process_time()
+
+    def record(self, stage: str, key: str, threads: int) -> StageRecord:
+        """Tell how a stage was computed, which ends now."""
+        return StageRecord(
+            stage=stage,
+            key=key,
+            finished=datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - self._started, 3),
+            cpu_seconds=round(time.process_time() - self._cpu, 3),
+            peak_gb=round(peak_memory(), 3),
+            threads=threads,
+        )
+
+
+def peak_memory() -> float:
+    """Give the largest memory of this process so far, in GB; NaN where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return float("nan")
+    unit = 1e9 if os.uname().sysname == "Darwin" else 1e6  # bytes there, kilobytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _content(value: object) -> str:
+    """Give the digest of a result; a source of recordings tells its own."""
+    own = getattr(value, "content_digest", None)
+    return own() if own is not None else digest(value)

@@ -1,0 +1,472 @@
+"""A study: a keyed graph of results, from recordings to simulated paths, and all that is asked of it later."""
+
+import contextlib
+import dataclasses
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ethomarkov import __version__
+from ethomarkov._core.ledger import Ledger
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import Progress
+from ethomarkov.coarse import Cut
+from ethomarkov.coarse.naming import StateTraits, rename
+from ethomarkov.coarse.tree import StateTree
+from ethomarkov.exceptions import EthomarkovError, InputFormatError
+from ethomarkov.io.digest import digest
+from ethomarkov.io.results import load_group_attrs
+from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.markov import MarkovChain, Spectrum
+from ethomarkov.markov.lag_scan import LagScan
+from ethomarkov.markov.noise_floor import NoiseFloor
+from ethomarkov.markov.selection import EntropyTable
+from ethomarkov.model.behaviour import MACRO, BehaviourModel
+from ethomarkov.model.names import check_renames, given_names, has_body_wave, traits_at
+from ethomarkov.posture import PostureBasis
+from ethomarkov.recording import Recording
+from ethomarkov.recording.measured import Measured
+from ethomarkov.selection import ModelChoice
+from ethomarkov.states import Microstates, Symbols
+from ethomarkov.study.analyses import ANALYSES
+from ethomarkov.study.counts import AnimalTable
+from ethomarkov.study.graph import Graph, PlannedStage
+from ethomarkov.study.provenance import write_provenance
+from ethomarkov.study.settings import SETTINGS_FILE, CompleteSettings, Settings, write_settings
+from ethomarkov.study.source import AnySource, MemorySource, Source
+from ethomarkov.study.stage import Stage
+from ethomarkov.study.stages import CORE
+from ethomarkov.study.store import STUDY_FILE, Entry, Store
+from ethomarkov.validation.simulation_choice import SimulationChoice
+
+STAGES: tuple[Stage, ...] = (*CORE, *ANALYSES)
+"""Everything that can be computed; to add an analysis is to add its function here."""
+KEPT = tuple(one for one in CORE if one.is_kept)
+"""Stages in the file of a study."""
+STUDY_SCHEMA = "ethomarkov-study/4"
+LABELS_FOLDER = "labels"
+WORTH_KEEPING = 5.0
+"""Seconds of computing below which nothing is kept of a run that ended with an error."""
+TREE_SETTINGS = ("n_behaviours", "min_measure", "n_resamples", "names")
+"""Settings that `ethomarkov states` changes."""
+DEFAULT_SETTINGS = Settings()
+
+
+class Study:
+    """Everything that is known of some animals; what is not computed yet is computed when it is asked for.
+
+    Results of a study that lies in a directory are read when they are needed, and new ones are kept there.
+
+    Parameters
+    ----------
+    graph
+        Of stages.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import simulate_worms
+    >>> worms = simulate_worms(2, 60.0, seed=1)
+    >>> settings = Settings(n_delays=4, n_states=8, lag=0.5, n_walks=1, simulated_minutes=0.1, scan=False)
+    >>> study = run_study(worms.recording, settings, basis=worms.basis)
+    >>> study.chain.lag
+    0.5
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    # --- settings and results of every study --------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> CompleteSettings:
+        """The choices, with those made from the data filled in."""
+        return self.graph.completed()
+
+    @property
+    def directory(self) -> Path | None:
+        """Where results are kept; None for a study in memory."""
+        return None if self.graph.store is None else self.graph.store.directory
+
+    @property
+    def postures(self) -> Series:
+        """Mode amplitudes of the animals that the study holds."""
+        return self._result("postures")
+
+    @property
+    def basis(self) -> PostureBasis | None:
+        """Shapes of the modes; None for amplitudes that came without one."""
+        return self._result("basis")
+
+    @property
+    def measured(self) -> Measured:
+        """Measured paths and body lengths."""
+        return self._result("measured")
+
+    @property
+    def choice(self) -> ModelChoice:
+        """Why sequences, microstates and lag are what they are."""
+        return self._result("choice")
+
+    @property
+    def scan(self) -> EntropyTable | None:
+        """Entropy rates over K and N; None where they were not asked for."""
+        return self._result("scan")
+
+    @property
+    def microstates(self) -> Microstates:
+        """The partition of posture sequences."""
+        return self._result("microstates")
+
+    @property
+    def symbols(self) -> Symbols:
+        """Microstate of every frame."""
+        return self._result("symbols")
+
+    @property
+    def chain(self) -> MarkovChain:
+        """The Markov chain of all animals at the lag τ."""
+        return self._result("chain")
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """Slow modes of the chain."""
+        return self._result("spectrum")
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was lost on the way, per animal and step."""
+        return self._result("ledger")
+
+    @property
+    def lag_scan(self) -> LagScan:
+        """Relaxation times of each animal against the lag."""
+        return self._result("lag_scan")
+
+    @property
+    def noise_floor(self) -> NoiseFloor:
+        """Relaxation times of shuffled symbols at the lag."""
+        return self._result("noise_floor")
+
+    @property
+    def cut(self) -> Cut:
+        """The first division, into two macrostates."""
+        return self._result("cut")
+
+    @property
+    def tree(self) -> StateTree:
+        """States at every level."""
+        return self._result("tree")
+
+    @property
+    def traits(self) -> StateTraits:
+        """What the body does in each node of the tree."""
+        return self._result("traits")
+
+    @property
+    def animals(self) -> AnimalTable:
+        """All animals that the study is about, and of which it holds the frames."""
+        return self._result("animals")
+
+    @property
+    def simulated(self) -> Series:
+        """Mode amplitudes of simulated animals."""
+        return self._result("simulated")
+
+    @property
+    def simulation_choice(self) -> SimulationChoice:
+        """How animals are simulated, and why so."""
+        return self._result("simulation_choice")
+
+    @property
+    def path(self) -> AnimalPath | None:
+        """Paths of the simulated animals; None when postures cannot be turned into a body."""
+        return self._result("path")
+
+    @property
+    def model(self) -> BehaviourModel:
+        """What was learned, as one model."""
+        return self._result("model")
+
+    # --- what they say together ---------------------------------------------------------------------------------------
+
+    @property
+    def is_worm(self) -> bool:
+        """Whether the postures describe a body wave: tangent angles in at least three modes."""
+        return has_body_wave(self.basis, self.postures)
+
+    @property
+    def finest(self) -> int:
+        """Number of states at the finest level of the tree."""
+        return max(self.tree.levels)
+
+    @property
+    def individuals(self) -> tuple[str, ...]:
+        """Names of the animals whose frames the study holds."""
+        return self.postures.segments.individuals
+
+    def states(self, level: int = MACRO) -> Symbols:
+        """State of every frame at a level of the tree, by default the two macrostates, the larger first."""
+        return self.symbols.relabel(self.tree.states_at(level))
+
+    def names(self, level: int) -> tuple[str, ...]:
+        """Name the states of a level: by what the body does, or as the settings say."""
+        given = self.given_names(level)
+        return rename(given, {old: new for old, new in self.settings.names.items() if old in given})
+
+    def given_names(self, level: int) -> tuple[str, ...]:
+        """Name the states of a level by what the body does."""
+        return given_names(self.tree, self.traits, level, is_worm=self.is_worm)
+
+    def traits_at(self, level: int) -> StateTraits:
+        """Give what the body does in the states of a level."""
+        return traits_at(self.tree, self.traits, level)
+
+    # --- analyses -----------------------------------------------------------------------------------------------------
+
+    def compute(self, name: str, **options: Any) -> Any:  # noqa: ANN401 (any result)
+        """Give the result of an analysis: from the store if it is there, else computed now and kept.
+
+        Parameters
+        ----------
+        name
+            Of the result, such as "foraging".
+        options
+            Settings of the analysis; see its function in `ethomarkov.study.analyses`.
+        """
+        self.graph.bring([name], **options)
+        return self.graph.result(name, **options)
+
+    def held(self, name: str) -> Any | None:  # noqa: ANN401 (any result)
+        """Give the latest result of an analysis of this very study, whoever asked for it; None where there is none."""
+        return self.graph.held(name)
+
+    def working(self, threads: int = 1, progress: Progress | None = None) -> "Study":
+        """Let what is computed from now on use some cores and tell its progress; gives the study itself."""
+        self.graph.threads, self.graph.progress = threads, progress
+        return self
+
+    # --- changed studies ----------------------------------------------------------------------------------------------
+
+    def replace(self, **results: Any) -> "Study":  # noqa: ANN401 (any results)
+        """Give a study in memory with some of its results, or its settings, replaced by others."""
+        settings = results.pop("settings", self.settings)
+        kept = {name: self._result(name) for one in KEPT for name in one.gives} | results
+        graph = Graph(stages=STAGES, asked=settings, settings=settings, size=self.graph.size)
+        graph.adopt(kept, KEPT)
+        return Study(graph)
+
+    def with_settings(self, **changes: Any) -> "Study":  # noqa: ANN401 (any settings)
+        """Give the study under other settings, in the same directory; what depends on them is computed anew.
+
+        Parameters
+        ----------
+        changes
+            Settings by name, as of the tree: ``n_behaviours=5``.
+        """
+        asked = Settings.model_validate(self.graph.asked.model_dump() | changes)
+        settings = CompleteSettings.model_validate(self.settings.model_dump() | changes)
+        graph = dataclasses.replace(self.graph, asked=asked, settings=settings)
+        return Study(graph)
+
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    def save(self, directory: Path) -> Path:
+        """Write ``study.nc`` into a directory and return its path. Equal studies make equal bytes."""
+        store, entries = Store(directory), self.entries()
+        results = {f"{one.name}/{name}": self._result(name) for one in KEPT for name in one.gives}
+        attrs = {
+            "schema": STUDY_SCHEMA,
+            "settings": self.settings.model_dump_json(),
+            "asked": self.graph.asked.model_dump_json(),
+            "given": json.dumps(dict(sorted(self.graph.given_digests.items()))),
+            "version": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+        }
+        store.save_whole({name: one for name, one in results.items() if one is not None}, attrs, entries)
+        return store.whole
+
+    def entries(self) -> list[Entry]:
+        """List what is known of the stages that the file of the study holds."""
+        return [self.graph.entry(one.name) for one in KEPT]
+
+    @classmethod
+    def load(cls, directory: Path | str) -> "Study":
+        """Read a study back, from its directory or its file; results are read when they are asked for."""
+        file = Path(directory)
+        file = file / STUDY_FILE if file.is_dir() else file
+        groups = _study_groups(file)
+        store = Store(file.parent)
+        entries = {name: Entry.from_attrs(name, attrs, file) for name, attrs in groups.items() if name}
+        missing = [one.name for one in KEPT if one.name not in entries]
+        if missing:
+            raise InputFormatError(f"{file}: lacks {', '.join(missing)}. Run it again.")
+        asked, settings, given = _stored_settings(file, groups[""])
+        graph = Graph(stages=STAGES, asked=asked, settings=settings, given_digests=given, store=store, known=entries)
+        study = cls(graph)
+        segments = study.postures.segments
+        graph.size = segments.n_rows, segments.n_individuals
+        return study
+
+    def _result(self, name: str) -> Any:  # noqa: ANN401 (any result)
+        return self.graph.result(name)
+
+
+def _study_groups(file: Path) -> dict[str, dict[str, Any]]:
+    """Read what a study file says about itself and its stages, checking that it is one."""
+    if not file.exists():
+        raise InputFormatError(f"{file}: no study there. Make one with `ethomarkov run FILES --out DIRECTORY`.")
+    groups = load_group_attrs(file)
+    schema = groups[""].get("schema")
+    if schema != STUDY_SCHEMA:
+        raise InputFormatError(
+            f"{file}: is not a study of this version (schema {schema!r}, {STUDY_SCHEMA!r} is needed). "
+            "Name the directory that `ethomarkov run` wrote, or run it again."
+        )
+    return groups
+
+
+def _stored_settings(file: Path, attrs: Mapping[str, Any]) -> tuple[Settings, CompleteSettings, dict[str, str]]:
+    try:
+        asked = Settings.model_validate_json(attrs["asked"])
+        return asked, CompleteSettings.model_validate_json(attrs["settings"]), json.loads(attrs["given"])
+    except (KeyError, ValueError) as error:
+        raise InputFormatError(f"{file}: its settings are not those of this version. Run it again.") from error
+
+
+# --- running ---------------------------------------------------------------------------------------------------------
+
+
+def run_study(
+    recording: Recording | Source,
+    settings: Settings | None = None,
+    *,
+    basis: PostureBasis | None = None,
+    directory: Path | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Study:
+    """Run all stages of a study.
+
+    Parameters
+    ----------
+    recording
+        Of one animal or of many; or a source of files that are worked through a few at a time.
+    settings
+        Choices; the default chooses from the data.
+    basis
+        Posture modes; by default they are fitted to angles, centerlines and keypoints, and amplitudes are taken as they
+        are.
+    directory
+        Where every stage is kept as soon as it is complete, and the study in the end. Run again after any
+        interruption, or with other settings, it computes only what is not there yet. Nothing is written by default.
+    threads
+        Cores to use; the result does not depend on it.
+    progress
+        Called as the work goes on.
+    """
+    graph = _graph(recording, settings or DEFAULT_SETTINGS, basis, directory)
+    graph.threads, graph.progress = threads, progress
+    if graph.store is None:
+        return finish_study(Study(graph))
+    with written(graph):
+        return finish_study(Study(graph))
+
+
+def plan_study(
+    recording: Recording | Source,
+    settings: Settings,
+    *,
+    basis: PostureBasis | None = None,
+    directory: Path,
+    threads: int = 1,
+) -> Sequence[PlannedStage]:
+    """Tell what a run would compute, and about how long it would take; nothing is computed or written.
+
+    Parameters
+    ----------
+    recording, settings, basis, directory, threads
+        As for `run_study`.
+    """
+    graph = _graph(recording, settings, basis, directory)
+    graph.threads = threads
+    return graph.plan([name for one in KEPT for name in one.gives])
+
+
+def _graph(
+    recording: Recording | Source, settings: Settings, basis: PostureBasis | None, directory: Path | None
+) -> Graph:
+    """Make the graph of a study that is to be run."""
+    source: AnySource = MemorySource(recording) if isinstance(recording, Recording) else recording
+    size = (0, 1)
+    if isinstance(source, MemorySource):
+        size = source.recording.segments.n_rows, source.recording.segments.n_individuals
+    elif directory is not None:
+        source = dataclasses.replace(source, labels=directory / LABELS_FOLDER)
+        size = sum(file.stat().st_size for file in source.files) // 26, len(source.files)  # five numbers a frame
+    store = None if directory is None else Store(directory)
+    return Graph(stages=STAGES, asked=settings, given={"source": source, "given_basis": basis}, store=store, size=size)
+
+
+def finish_study(study: Study) -> Study:
+    """Compute all that every study has, and refuse names for states that it does not have."""
+    study.graph.bring([name for one in KEPT for name in one.gives])
+    given = {level: study.given_names(level) for level in study.tree.levels}
+    check_renames(given, study.settings.names)
+    for level in study.tree.levels:
+        study.names(level)
+    return study
+
+
+@contextlib.contextmanager
+def written(graph: Graph) -> Iterator[None]:
+    """Hold the directory of a study while it is computed, then write what is new of it: file, settings, provenance."""
+    store = graph.store
+    if store is None:
+        yield
+        return
+    with store.locked():
+        before = set(store.parts.glob("*"))
+        try:
+            yield
+        except EthomarkovError:
+            if sum(one.seconds for one in graph.records.values()) < WORTH_KEEPING:
+                for file in set(store.parts.glob("*")) - before:
+                    file.unlink()
+                store.forget_traces()
+            raise
+        _write(Study(graph), store)
+
+
+def _write(study: Study, store: Store) -> None:
+    graph, entries = study.graph, study.entries()
+    if not _is_written(study, store, entries):
+        write_settings(store.directory / SETTINGS_FILE, study.settings)
+        study.save(store.directory)
+    write_provenance(store.directory, graph, entries, _inputs(graph))
+    store.drop_parts([one.name for one in KEPT])
+
+
+def _is_written(study: Study, store: Store, entries: Sequence[Entry]) -> bool:
+    """Tell whether the directory holds this very study already."""
+    there, attrs = store.entries(), store.attrs()
+    keys = {one.stage: one.key for one in entries}
+    is_same = attrs.get("settings") == study.settings.model_dump_json()
+    is_asked = attrs.get("asked") == study.graph.asked.model_dump_json()
+    return is_same and is_asked and {name: one.key for name, one in there.items()} == keys
+
+
+def _inputs(graph: Graph) -> dict[str, object]:
+    """Give the fingerprints of what went in."""
+    source = graph.given.get("source")
+    files: object = ""
+    if isinstance(source, MemorySource):
+        files = str(source.recording.dataset.attrs.get("source_file", ""))
+    elif isinstance(source, Source):
+        files = [part.state() for part in source.parts()]
+    digests = graph.given_digests
+    return {"recording": digests.get("source", ""), "files": files, "basis": digests.get("given_basis", digest(None))}
