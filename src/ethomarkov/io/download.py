@@ -2,9 +2,12 @@
 
 import hashlib
 import shutil
+import tempfile
 import zipfile
 from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from typing import BinaryIO
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -14,6 +17,7 @@ from ethomarkov.io.atomic import atomic_path
 
 KAGGLE = "www.kaggle.com"
 TIMEOUT = 30.0
+BLOCK_BYTES = 2**20
 
 
 class DownloadError(EthomarkovError, OSError):
@@ -118,36 +122,53 @@ def fetch_dataset(name: str, into: Path) -> tuple[FetchedFile, ...]:
     dataset = find_dataset(name)
     if not all((into / file).is_file() for file in dataset.files):
         try:
-            _extract(_download(dataset, into), dataset, into)
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            _fetch(dataset, into)
+        except (OSError, ValueError, HTTPException, zipfile.BadZipFile) as error:
             raise DownloadError(f"{name} could not be fetched ({error}). {dataset.instructions(into)}") from error
     return tuple(_describe(dataset, into / file) for file in dataset.files)
 
 
-def _download(dataset: Dataset, into: Path) -> Path:
-    """Fetch the archive through pooch; it stays beside the files only until they are taken out."""
-    import pooch  # type: ignore[import-untyped]
+def _fetch(dataset: Dataset, into: Path) -> None:
+    """Download the archive into a file without a name, which vanishes whatever happens, and take the files out."""
+    into.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=into) as archive:
+        _download(dataset, archive)
+        _extract(archive, dataset, into)
 
-    archive = f"{dataset.name}.zip"
-    # Kaggle makes the archive anew for every download, so that only the files in it can have a hash.
-    return Path(pooch.retrieve(_archive_url(dataset), known_hash=None, fname=archive, path=into))
+
+def _download(dataset: Dataset, archive: BinaryIO) -> None:
+    """Fetch the archive of a dataset.
+
+    Kaggle makes the archive anew for every download, so that only the files in it can have a hash.
+    """
+    url = _archive_url(dataset)
+    with _open(url) as answer:
+        shutil.copyfileobj(answer, archive, BLOCK_BYTES)
+        told, size = answer.headers.get("Content-Length"), archive.tell()
+    if told is not None and int(told) != size:  # the standard library takes a lost connection for the end
+        raise OSError(f"{url} was to give {told} bytes, and gave {size}")
 
 
 def _archive_url(dataset: Dataset) -> str:
     """Follow the DOI to the dataset's place on Kaggle, which has a public address for its archive."""
-    request = Request(dataset.page, headers={"User-Agent": "ethomarkov"})
-    try:
-        with urlopen(request, timeout=TIMEOUT) as answer:
-            place = urlsplit(answer.geturl())
-    except URLError as error:
-        raise OSError(f"no connection to {dataset.page}: {error.reason}") from error
+    with _open(dataset.page) as answer:
+        place = urlsplit(answer.geturl())
     parts = place.path.strip("/").split("/")
     if place.netloc != KAGGLE or parts[0] != "datasets" or len(parts) < 3:
         raise OSError(f"{dataset.page} leads to {place.geturl()}, which is no dataset of Kaggle")
     return f"https://{KAGGLE}/api/v1/datasets/download/{parts[1]}/{parts[2]}"
 
 
-def _extract(archive: Path, dataset: Dataset, into: Path) -> None:
+def _open(url: str) -> HTTPResponse:
+    """Ask for an address; an answer that does not come, or stops, is an error after `TIMEOUT` seconds."""
+    try:
+        answer: HTTPResponse = urlopen(Request(url, headers={"User-Agent": "ethomarkov"}), timeout=TIMEOUT)
+    except URLError as error:
+        raise OSError(f"no connection to {url}: {error.reason}") from error
+    return answer
+
+
+def _extract(archive: BinaryIO, dataset: Dataset, into: Path) -> None:
     """Take the needed files out of the archive, whatever folders they are in."""
     with zipfile.ZipFile(archive) as opened:
         members = {Path(member).name: member for member in opened.namelist()}
@@ -157,7 +178,6 @@ def _extract(archive: Path, dataset: Dataset, into: Path) -> None:
         for file in dataset.files:
             with atomic_path(into / file) as temporary, temporary.open("wb") as target:
                 shutil.copyfileobj(opened.open(members[file]), target)
-    archive.unlink()
 
 
 def _describe(dataset: Dataset, path: Path) -> FetchedFile:

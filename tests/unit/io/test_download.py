@@ -1,6 +1,7 @@
 """Fetching the paper's data, without a network."""
 
 import hashlib
+import http.client
 import io
 import urllib.error
 import zipfile
@@ -13,42 +14,55 @@ from ethomarkov.io.download import DATASETS, DownloadError, fetch_dataset
 
 FILES = {"PNAS2011-DataStitched.mat": b"amplitudes", "shapes.mat": b"shapes", "EigenWorms.csv": b"1,2\n"}
 PAGE = "https://www.kaggle.com/datasets/someone/worms"
+ARCHIVE = "https://www.kaggle.com/api/v1/datasets/download/someone/worms"
 
 
 class Answer(io.BytesIO):
-    def __init__(self, url):
-        super().__init__()
+    """What the network gives: an address, some bytes, and how many it said there would be."""
+
+    def __init__(self, url, content=b"", told=None):
+        super().__init__(content)
         self.url = url
+        self.headers = {} if told is None else {"Content-Length": str(told)}
 
     def geturl(self):
         return self.url
 
 
-def archive(path, files):
-    with zipfile.ZipFile(path, "w") as made:
+def archive(files):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as opened:
         for name, content in files.items():
-            made.writestr(f"data/Foraging_N2/{name}", content)
-    return path
+            opened.writestr(f"data/Foraging_N2/{name}", content)
+    return made.getvalue()
 
 
 @pytest.fixture
-def online(monkeypatch):
-    """A network of one page and one archive; give the addresses that were asked for."""
-    asked = []
+def network(monkeypatch):
+    """Make a network of one page and one archive; give the addresses that are asked for."""
 
-    def retrieve(url, known_hash, fname, path):
-        asked.append(url)
-        path.mkdir(parents=True, exist_ok=True)
-        return str(archive(path / fname, FILES))
+    def make(content, told=None, page=PAGE):
+        asked = []
 
-    monkeypatch.setattr(download, "urlopen", lambda request, timeout: Answer(PAGE))
-    monkeypatch.setattr("pooch.retrieve", retrieve)
-    return asked
+        def answer(request, timeout):
+            assert timeout > 0
+            asked.append(request.full_url)
+            return Answer(page) if request.full_url == DATASETS["costa2024"].page else Answer(ARCHIVE, content, told)
+
+        monkeypatch.setattr(download, "urlopen", answer)
+        return asked
+
+    return make
+
+
+@pytest.fixture
+def online(network):
+    return network(archive(FILES))
 
 
 def test_files_are_taken_out_and_described(online, tmp_path):
     found = fetch_dataset("costa2024", tmp_path / "worms")
-    assert online == ["https://www.kaggle.com/api/v1/datasets/download/someone/worms"]
+    assert online == [DATASETS["costa2024"].page, ARCHIVE]
     assert {file.path.name: file.path.read_bytes() for file in found} == FILES
     assert [file.sha256 for file in found] == [hashlib.sha256(content).hexdigest() for content in FILES.values()]
     assert [file.size for file in found] == [10, 6, 4]
@@ -87,27 +101,42 @@ def test_without_a_network_the_manual_way_is_told(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["https://www.kaggle.com/account/login", "https://doi.org/"])
-def test_a_page_that_is_no_dataset(place, online, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "urlopen", lambda request, timeout: Answer(place))
+def test_a_page_that_is_no_dataset(place, network, tmp_path):
+    network(archive(FILES), page=place)
     with pytest.raises(DownloadError, match="no dataset of Kaggle"):
         fetch_dataset("costa2024", tmp_path)
 
 
-def test_an_archive_without_a_needed_file(online, tmp_path, monkeypatch):
-    partial = {name: content for name, content in FILES.items() if name != "shapes.mat"}
-    monkeypatch.setattr("pooch.retrieve", lambda url, known_hash, fname, path: str(archive(path / fname, partial)))
+def test_an_archive_without_a_needed_file(network, tmp_path):
+    network(archive({name: content for name, content in FILES.items() if name != "shapes.mat"}))
     with pytest.raises(DownloadError, match=r"lacks shapes\.mat"):
         fetch_dataset("costa2024", tmp_path)
 
 
-def test_a_page_in_place_of_an_archive(online, tmp_path, monkeypatch):
-    def page(url, known_hash, fname, path):
-        (path / fname).write_text("<html>sign in</html>")
-        return str(path / fname)
-
-    monkeypatch.setattr("pooch.retrieve", page)
+def test_a_page_in_place_of_an_archive(network, tmp_path):
+    network(b"<html>sign in</html>")
     with pytest.raises(DownloadError, match="By hand"):
         fetch_dataset("costa2024", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_download_that_breaks_off_is_seen_and_leaves_nothing(network, tmp_path):
+    whole = archive(FILES)
+    network(whole, told=len(whole) + 1)
+    with pytest.raises(DownloadError, match=rf"was to give {len(whole) + 1} bytes, and gave {len(whole)}\b.*By hand"):
+        fetch_dataset("costa2024", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [http.client.IncompleteRead(b"PK"), TimeoutError("timed out")])
+def test_a_connection_that_is_lost_is_told(error, online, tmp_path, monkeypatch):
+    def fail(self, size=-1):
+        raise error
+
+    monkeypatch.setattr(Answer, "read", fail)
+    with pytest.raises(DownloadError, match=r"could not be fetched .*By hand"):
+        fetch_dataset("costa2024", tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_datasets_are_refused(tmp_path):
