@@ -1,7 +1,7 @@
 """Where recordings come from: a source of parts, of which a recording in memory is the special case with one.
 
-The parts of a source are worked through in the order of their names and drawn by hash, so that neither the order in which
-they are given nor the number of workers matters.
+The parts of a source are worked through in the order of their names and drawn by hash, so that neither the order in
+which they are given nor the number of workers matters.
 """
 
 import itertools

@@ -1,9 +1,9 @@
 """Stages: typed functions that know what they need, which settings they read, and what they give.
 
-A stage is made from a function by the decorator `stage`. Its parameters before the star are results that it needs, those
-after it are settings (`threads` and `progress` only say how the work is done), and its return type is what it gives: one
-result of the function's name, or one for every field of a named tuple. Its key is a digest of the content of what it
-needs, of the values of its settings, and of its code.
+A stage is made from a function by the decorator `stage`. Its parameters before the star are results that it needs,
+those after it are settings (`threads` and `progress` only say how the work is done), and its return type is what it
+gives: one result of the function's name, or one for every field of a named tuple. Its key is a digest of the content of
+what it needs, of the values of its settings, and of its code.
 """
 
 import inspect
@@ -58,6 +58,8 @@ class Stage:
         Settings that it depends on, with their defaults.
     gives
         Classes of its results, by name. A result may be None: then it does not apply.
+    optional
+        Needs that may be None.
     how
         Which of `threads` and `progress` the function takes.
     role
@@ -73,6 +75,7 @@ class Stage:
     needs: tuple[str, ...]
     settings: Mapping[str, Any]
     gives: Mapping[str, type]
+    optional: frozenset[str]
     how: tuple[str, ...]
     role: Role
     is_kept: bool
@@ -130,6 +133,7 @@ def stage(
             needs=tuple(one.name for one in parameters if one.kind is not one.KEYWORD_ONLY),
             settings={one.name: one.default for one in named if one.name not in HOW},
             gives=_gives(function),
+            optional=_optional(function),
             how=tuple(one.name for one in named if one.name in HOW),
             role=role,
             is_kept=is_kept,
@@ -145,6 +149,11 @@ def _gives(function: Callable[..., Any]) -> dict[str, type]:
     if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
         return {name: _plain(kind) for name, kind in typing.get_type_hints(hint).items()}
     return {function.__name__: _plain(hint)}
+
+
+def _optional(function: Callable[..., Any]) -> frozenset[str]:
+    hints = typing.get_type_hints(function)
+    return frozenset(name for name, hint in hints.items() if type(None) in typing.get_args(hint))
 
 
 def _plain(hint: Any) -> type:  # noqa: ANN401 (an annotation)

@@ -1,7 +1,7 @@
 """The stages that every study has, from recordings to simulated paths.
 
-Each is a function of results and settings; see `ethomarkov.study.stage`. Times are estimated for two cores of a server of
-2024, from `ethomarkov bench`; only their ratios matter for the progress, and a plan says that they are estimates.
+Each is a function of results and settings; see `ethomarkov.study.stage`. Times are estimated for two cores of a server
+of 2024, from `ethomarkov bench`; only their ratios matter for the progress, and a plan says that they are estimates.
 """
 
 from dataclasses import replace
@@ -266,7 +266,7 @@ def _state_seconds(size: Size) -> float:
 
 
 @stage(seconds=_state_seconds)
-def states(  # noqa: PLR0913 (results and settings of a stage are its parameters)
+def states(
     chain: MarkovChain,
     symbols: Symbols,
     postures: Series,
@@ -332,7 +332,7 @@ def _trial_seconds(size: Size) -> float:
 
 
 @stage(seconds=_trial_seconds)
-def simulation_trial(  # noqa: PLR0913 (results and settings of a stage are its parameters)
+def simulation_trial(
     chain: MarkovChain,
     postures: Series,
     symbols: Symbols,
@@ -357,7 +357,7 @@ def simulation_trial(  # noqa: PLR0913 (results and settings of a stage are its 
 
 
 @stage(seconds=lambda size: 2e-7 * _simulated_frames(size))
-def simulation(  # noqa: PLR0913 (results and settings of a stage are its parameters)
+def simulation(
     chain: MarkovChain,
     postures: Series,
     symbols: Symbols,
@@ -409,7 +409,7 @@ def path(
 
 
 @stage(is_kept=False)
-def model(  # noqa: PLR0913 (the parts of a model)
+def model(
     basis: PostureBasis | None,
     microstates: Microstates,
     chain: MarkovChain,

@@ -1,8 +1,8 @@
 """Results on disk: the file of a study, and a file of its own for every further result.
 
-Every stage is recognised by its key and by nothing else. While a study runs, its stages lie in `results/`, each in a file
-that appears when it is complete; once all are there they are written into one file, `study.nc`. Results of analyses stay
-in `results/`, one file for every set of settings.
+Every stage is recognised by its key and by nothing else. While a study runs, its stages lie in `results/`, each in a
+file that appears when it is complete; once all are there they are written into one file, `study.nc`. Results of
+analyses stay in `results/`, one file for every set of settings.
 """
 
 import contextlib

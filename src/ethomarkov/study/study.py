@@ -6,7 +6,7 @@ import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar, cast, overload
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from ethomarkov.study.analyses import ANALYSES
 from ethomarkov.study.counts import AnimalTable
 from ethomarkov.study.graph import Graph, PlannedStage
 from ethomarkov.study.provenance import write_provenance
+from ethomarkov.study.renaming import renamed
 from ethomarkov.study.settings import SETTINGS_FILE, CompleteSettings, Settings, write_settings
 from ethomarkov.study.source import AnySource, MemorySource, Source
 from ethomarkov.study.stage import Stage
@@ -54,6 +55,32 @@ WORTH_KEEPING = 5.0
 TREE_SETTINGS = ("n_behaviours", "min_measure", "n_resamples", "names")
 """Settings that `ethomarkov states` changes."""
 DEFAULT_SETTINGS = Settings()
+
+
+Value = TypeVar("Value")
+
+
+class Result(Generic[Value]):
+    """A result of a study's graph as its attribute, read or computed when it is asked for.
+
+    Parameters
+    ----------
+    doc
+        What it is.
+    """
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, study: None, owner: type) -> "Result[Value]": ...
+    @overload
+    def __get__(self, study: "Study", owner: type) -> Value: ...
+    def __get__(self, study: "Study | None", owner: type) -> "Value | Result[Value]":
+        return self if study is None else cast("Value", study.graph.result(self._name))
 
 
 class Study:
@@ -91,105 +118,26 @@ class Study:
         """Where results are kept; None for a study in memory."""
         return None if self.graph.store is None else self.graph.store.directory
 
-    @property
-    def postures(self) -> Series:
-        """Mode amplitudes of the animals that the study holds."""
-        return self._result("postures")
-
-    @property
-    def basis(self) -> PostureBasis | None:
-        """Shapes of the modes; None for amplitudes that came without one."""
-        return self._result("basis")
-
-    @property
-    def measured(self) -> Measured:
-        """Measured paths and body lengths."""
-        return self._result("measured")
-
-    @property
-    def choice(self) -> ModelChoice:
-        """Why sequences, microstates and lag are what they are."""
-        return self._result("choice")
-
-    @property
-    def scan(self) -> EntropyTable | None:
-        """Entropy rates over K and N; None where they were not asked for."""
-        return self._result("scan")
-
-    @property
-    def microstates(self) -> Microstates:
-        """The partition of posture sequences."""
-        return self._result("microstates")
-
-    @property
-    def symbols(self) -> Symbols:
-        """Microstate of every frame."""
-        return self._result("symbols")
-
-    @property
-    def chain(self) -> MarkovChain:
-        """The Markov chain of all animals at the lag τ."""
-        return self._result("chain")
-
-    @property
-    def spectrum(self) -> Spectrum:
-        """Slow modes of the chain."""
-        return self._result("spectrum")
-
-    @property
-    def ledger(self) -> Ledger:
-        """What was lost on the way, per animal and step."""
-        return self._result("ledger")
-
-    @property
-    def lag_scan(self) -> LagScan:
-        """Relaxation times of each animal against the lag."""
-        return self._result("lag_scan")
-
-    @property
-    def noise_floor(self) -> NoiseFloor:
-        """Relaxation times of shuffled symbols at the lag."""
-        return self._result("noise_floor")
-
-    @property
-    def cut(self) -> Cut:
-        """The first division, into two macrostates."""
-        return self._result("cut")
-
-    @property
-    def tree(self) -> StateTree:
-        """States at every level."""
-        return self._result("tree")
-
-    @property
-    def traits(self) -> StateTraits:
-        """What the body does in each node of the tree."""
-        return self._result("traits")
-
-    @property
-    def animals(self) -> AnimalTable:
-        """All animals that the study is about, and of which it holds the frames."""
-        return self._result("animals")
-
-    @property
-    def simulated(self) -> Series:
-        """Mode amplitudes of simulated animals."""
-        return self._result("simulated")
-
-    @property
-    def simulation_choice(self) -> SimulationChoice:
-        """How animals are simulated, and why so."""
-        return self._result("simulation_choice")
-
-    @property
-    def path(self) -> AnimalPath | None:
-        """Paths of the simulated animals; None when postures cannot be turned into a body."""
-        return self._result("path")
-
-    @property
-    def model(self) -> BehaviourModel:
-        """What was learned, as one model."""
-        return self._result("model")
+    postures: Result[Series] = Result("Mode amplitudes of the animals that the study holds.")
+    basis: Result[PostureBasis | None] = Result("Shapes of the modes; None for amplitudes that came without one.")
+    measured: Result[Measured] = Result("Measured paths and body lengths.")
+    choice: Result[ModelChoice] = Result("Why sequences, microstates and lag are what they are.")
+    scan: Result[EntropyTable | None] = Result("Entropy rates over K and N; None where they were not asked for.")
+    microstates: Result[Microstates] = Result("The partition of posture sequences.")
+    symbols: Result[Symbols] = Result("Microstate of every frame.")
+    chain: Result[MarkovChain] = Result("The Markov chain of all animals at the lag τ.")
+    spectrum: Result[Spectrum] = Result("Slow modes of the chain.")
+    ledger: Result[Ledger] = Result("What was lost on the way, per animal and step.")
+    lag_scan: Result[LagScan] = Result("Relaxation times of each animal against the lag.")
+    noise_floor: Result[NoiseFloor] = Result("Relaxation times of shuffled symbols at the lag.")
+    cut: Result[Cut] = Result("The first division, into two macrostates.")
+    tree: Result[StateTree] = Result("States at every level.")
+    traits: Result[StateTraits] = Result("What the body does in each node of the tree.")
+    animals: Result[AnimalTable] = Result("All animals that the study is about, and of which it holds the frames.")
+    simulated: Result[Series] = Result("Mode amplitudes of simulated animals.")
+    simulation_choice: Result[SimulationChoice] = Result("How animals are simulated, and why so.")
+    path: Result[AnimalPath | None] = Result("Paths of simulated animals; None for postures without a body.")
+    model: Result[BehaviourModel] = Result("What was learned, as one model.")
 
     # --- what they say together ---------------------------------------------------------------------------------------
 
@@ -238,11 +186,14 @@ class Study:
             Settings of the analysis; see its function in `ethomarkov.study.analyses`.
         """
         self.graph.bring([name], **options)
-        return self.graph.result(name, **options)
+        return self._renamed(name, self.graph.result(name, **options))
 
     def held(self, name: str) -> Any | None:  # noqa: ANN401 (any result)
         """Give the latest result of an analysis of this very study, whoever asked for it; None where there is none."""
-        return self.graph.held(name)
+        return self._renamed(name, self.graph.held(name))
+
+    def _renamed(self, name: str, result: Any) -> Any:  # noqa: ANN401 (any result)
+        return renamed(result, self.settings.names, is_of_states=name == "state_runs")
 
     def working(self, threads: int = 1, progress: Progress | None = None) -> "Study":
         """Let what is computed from now on use some cores and tell its progress; gives the study itself."""

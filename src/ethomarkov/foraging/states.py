@@ -1,0 +1,110 @@
+"""What each state finds: food found by animals that never leave it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ethomarkov._core.parallel import map_tasks
+from ethomarkov._core.random import generator
+from ethomarkov._core.types import Progress
+from ethomarkov.coarse.kinetics import time_budget
+from ethomarkov.foraging.coverage import SweepRule
+from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage, cover_states, food_curve, match_time
+from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.model.behaviour import BehaviourModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForageRule:
+    """How animals forage.
+
+    Parameters
+    ----------
+    n_runs, seconds
+        Runs in every state, and their duration.
+    sweep
+        Width of the body and the grid; 5 % of the length by default, or the published raster.
+    seed
+        Of the runs.
+    """
+
+    n_runs: int = 1000
+    seconds: float = 100.0
+    sweep: SweepRule = field(default_factory=SweepRule)
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foraging:
+    """What the states of a level find.
+
+    Parameters
+    ----------
+    level
+        Number of states.
+    coverage
+        Share of discs around the start that runs in each state cover.
+    curve
+        Probability that food is found in each state, against its distance.
+    matching
+        The same in the largest disc, against the time that animals spend in each state.
+    """
+
+    level: int
+    coverage: StateCoverage
+    curve: FoodCurve
+    matching: Matching
+
+
+def forage_states(
+    model: BehaviourModel,
+    level: int,
+    how: ForageRule | None = None,
+    *,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Foraging:
+    """Let animals forage that never leave a state, and compare the states.
+
+    Parameters
+    ----------
+    model
+        With tangent angles.
+    level
+        Number of states.
+    how
+        Runs and body; as published by default, but for the swept body.
+    threads, progress
+        Cores to use; called after every state.
+    """
+    how = how or ForageRule()
+    rule = CrawlRule(
+        duration=model.whole_steps(how.seconds),
+        n_runs=how.n_runs,
+        drag_ratio=model.drag_ratio,
+        scheme=model.scheme,
+        method=model.unfolding,
+    )
+    basis, n_states = model.body_basis(), len(model.tree.nodes_at(level))
+    inside = threads if n_states == 1 else 1
+
+    def cover(state: int) -> StateCoverage:
+        # From anywhere in the state: runs from one microstate would all begin alike.
+        animal = model.confined(level, state, start="stationary")
+        rng = generator(how.seed, "forage", state)
+        return cover_states([animal], basis, rule, sweep=how.sweep, rng=rng, threads=inside)
+
+    found = map_tasks(cover, range(n_states), threads=threads, progress=progress, what="states")
+    coverage = StateCoverage(
+        names=tuple(name for one in found for name in one.names),
+        radii=found[0].radii,
+        share=np.concatenate([one.share for one in found]),
+    )
+    shares = time_budget(model.states(level))
+    known = shares[np.isfinite(shares).all(axis=1)]
+    return Foraging(
+        level=level,
+        coverage=coverage,
+        curve=food_curve(coverage, model.tree.measures_at(level), rng=generator(how.seed, "food curve")),
+        matching=match_time(coverage, known, rng=generator(how.seed, "matching")),
+    )

@@ -1,0 +1,151 @@
+"""Paths of the animals that a model was learned from: measured, and computed from their own postures."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ethomarkov._core.random import Rng
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.types import FloatArray
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion import propel
+from ethomarkov.locomotion.drag import DragFit, DragSearch, fit_drag_ratio
+from ethomarkov.model.behaviour import BehaviourModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconstruction:
+    """Paths computed from recorded postures, beside the measured ones.
+
+    Parameters
+    ----------
+    computed
+        By resistive force theory, in the unit of the measured path; every gap-free run starts anew at the origin.
+    measured
+        Of the same animals; None where it was not recorded.
+    body_length
+        Of every animal in that unit; 1 where nothing was measured.
+    is_fitted
+        Whether a body length was not recorded and had to be fitted to the measured speed.
+    speed_correlation
+        Of measured and computed speed over one second, per animal; NaN without a measured path.
+    drag
+        The drag ratio that fits best; None without a measured path.
+    """
+
+    computed: AnimalPath
+    measured: AnimalPath | None
+    body_length: FloatArray = array_field("individual")
+    is_fitted: bool
+    speed_correlation: FloatArray = array_field("individual")
+    drag: DragFit | None
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+def body_lengths(model: BehaviourModel) -> tuple[FloatArray, bool]:
+    """Find the body length of every individual in the unit of its measured path.
+
+    Where it was not recorded it is fitted: the length at which computed and measured paths are equally fast over one
+    second, which is as good as the drag ratio.
+
+    Returns
+    -------
+    lengths
+        NaN where there is no measured path either.
+    fitted
+        Whether any of them was fitted.
+    """
+    measured = measured_path(model)
+    if model.measured is None:
+        return np.full(len(model.individuals), np.nan), False
+    lengths = np.array(model.measured.body_length, dtype=float)
+    missing = np.flatnonzero(~np.isfinite(lengths))
+    if missing.size == 0 or measured is None:
+        return lengths, False
+    computed = propel(model.postures, model.drag_ratio, basis=model.body_basis(), scheme=model.scheme)
+    for individual in missing:
+        lengths[individual] = _matching_length(measured.of(int(individual)), computed.of(int(individual)))
+    return lengths, True
+
+
+def _matching_length(measured: AnimalPath, computed: AnimalPath) -> float:
+    there, here = measured.speed(), computed.speed()
+    known = np.isfinite(there) & np.isfinite(here)
+    if not known.any():
+        return float("nan")
+    return float((there[known] @ here[known]) / (here[known] @ here[known]))
+
+
+def measured_path(model: BehaviourModel) -> AnimalPath | None:
+    """Give the measured paths of a model's animals, in their own unit; None where there is none."""
+    measured = model.measured
+    if measured is None or not measured.has_path:
+        return None
+    return AnimalPath.from_points(measured.centroid, model.postures, measured.length_unit or "mm")
+
+
+def reconstruct_paths(
+    model: BehaviourModel, search: DragSearch | None = None, *, rng: Rng = 0, threads: int = 1
+) -> Reconstruction:
+    """Compute the paths of animals from their postures and compare them with the measured ones.
+
+    Parameters
+    ----------
+    model
+        With tangent angles.
+    search
+        How to look for the drag ratio.
+    rng, threads
+        Seed or generator of windows drawn at random, and cores to use.
+    """
+    basis, measured = model.body_basis(), measured_path(model)
+    lengths, is_fitted = body_lengths(model)
+    lengths = np.where(np.isfinite(lengths) & (measured is not None), lengths, 1.0)
+    computed = propel(
+        model.postures,
+        model.drag_ratio,
+        lengths,
+        measured.length_unit if measured is not None else "body lengths",
+        basis=basis,
+        scheme=model.scheme,
+        threads=threads,
+    )
+    return Reconstruction(
+        computed=computed,
+        measured=measured,
+        body_length=lengths,
+        is_fitted=is_fitted,
+        speed_correlation=_speed_correlations(computed, measured),
+        drag=None if measured is None else _fitted_drag(model, measured, lengths, search, rng),
+    )
+
+
+def _fitted_drag(
+    model: BehaviourModel, measured: AnimalPath, lengths: FloatArray, search: DragSearch | None, rng: Rng
+) -> DragFit | None:
+    """Fit the drag ratio; None where no gap-free stretch is long enough."""
+    try:
+        return fit_drag_ratio(
+            model.postures,
+            measured.centroid,
+            lengths,
+            basis=model.body_basis(),
+            search=search,
+            rng=rng,
+        )
+    except InputFormatError:
+        return None
+
+
+def _speed_correlations(computed: AnimalPath, measured: AnimalPath | None) -> FloatArray:
+    n = computed.segments.n_individuals
+    found = np.full(n, np.nan)
+    for k in range(n if measured is not None else 0):
+        here, there = computed.of(k).speed(), measured.of(k).speed() if measured is not None else np.empty(0)
+        known = np.isfinite(here) & np.isfinite(there)
+        if known.sum() > 2 and np.ptp(here[known]) > 0 and np.ptp(there[known]) > 0:
+            found[k] = np.corrcoef(here[known], there[known])[0, 1]
+    return found

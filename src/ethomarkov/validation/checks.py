@@ -1,0 +1,362 @@
+"""One animal against runs of its own Markov animal."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from ethomarkov._core.interval import weighted_means
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.series import Series
+from ethomarkov._core.types import FloatArray
+from ethomarkov.coarse.kinetics import Dwells, animal_rates, find_dwells, leaving_rate
+from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd
+from ethomarkov.locomotion.ensemble import CrawlRule, Gathered, move
+from ethomarkov.model.behaviour import MACRO, BehaviourModel
+from ethomarkov.model.paths import body_lengths, measured_path
+from ethomarkov.posture import find_events
+from ethomarkov.posture.events import EVENT_KINDS
+from ethomarkov.validation.correlation import Autocorrelation, autocorrelation
+from ethomarkov.validation.distribution import ModeDensity, default_edges, jensen_shannon, mode_density
+from ethomarkov.validation.runs import (
+    CORRELATION_SECONDS,
+    N_MODES,
+    SUMMARY,
+    Ensemble,
+    Runs,
+    deviations,
+    displacement_at,
+    fit_lags,
+    no_path,
+    summarise_runs,
+)
+
+CHECKED = ("deviation", "events", "speed", "msd", "correlation", "density")
+"""Measures of `run_measures` that a check needs."""
+KEPT_RUNS = 200
+"""Runs whose curves are kept for figures; numbers rest on all of them."""
+RANGE = (2.5, 97.5)
+UNKNOWN = (float("nan"), float("nan"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One statistic of one animal, beside that of its simulated runs.
+
+    Parameters
+    ----------
+    animal, statistic, unit
+        What it is.
+    data, data_low, data_high
+        Of the animal, with an interval over its own events; NaN where it has none.
+    simulation
+        Mean over runs of the same duration.
+    low, high
+        Between which 95 % of the runs lie: where the animal should be if it were one of them.
+    n_runs
+        How many.
+    """
+
+    animal: str
+    statistic: str
+    unit: str
+    data: float
+    data_low: float
+    data_high: float
+    simulation: float
+    low: float
+    high: float
+    n_runs: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the animal lies within 95 % of the runs."""
+        return bool(self.low <= self.data <= self.high)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether both the animal and its runs have the statistic."""
+        return bool(np.isfinite([self.data, self.simulation]).all())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnimalCheck:
+    """Everything compared for one animal.
+
+    Parameters
+    ----------
+    name
+        Of the animal.
+    checks
+        One per statistic.
+    correlation, run_correlation
+        Autocorrelation of the animal's modes, and of some of its runs.
+    density, run_density
+        The same of the distribution of modes.
+    """
+
+    name: str
+    checks: tuple[Check, ...]
+    correlation: Autocorrelation
+    run_correlation: Autocorrelation
+    density: ModeDensity
+    run_density: ModeDensity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnimalRuns:
+    """All that one ensemble of runs tells of an animal.
+
+    Parameters
+    ----------
+    check
+        The animal against its runs.
+    runs
+        The runs, summarised; None for animals without a body.
+    slope
+        Of the mean squared displacement of every run between 60 and 100 s, per second; NaN where runs are short.
+    event_rates
+        Reversals, ventral and dorsal turns per minute by the published rule, mean over runs; NaN without a body wave.
+    leaving
+        Rate of leaving each macrostate, seen once per passage: one over the mean stay in all runs.
+    entered
+        Entries into the second macrostate per minute.
+    """
+
+    check: AnimalCheck
+    runs: Runs | None
+    slope: FloatArray = array_field("run")
+    event_rates: FloatArray = array_field("event", unit="1/min")
+    leaving: FloatArray = array_field("state", unit="1/s")
+    entered: float
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+def observe_animal(
+    model: BehaviourModel,
+    individual: int,
+    n_runs: int,
+    *,
+    lengths: FloatArray | None = None,
+    seed: int = 0,
+    threads: int = 1,
+) -> AnimalRuns:
+    """Simulate one animal once, and measure all that is asked of its runs anywhere.
+
+    Parameters
+    ----------
+    model, individual
+        The animal.
+    n_runs
+        Simulated runs, of its own duration.
+    lengths
+        Of all bodies, as from `body_lengths`, where they are known already.
+    seed, threads
+        Of the runs; cores to use.
+    """
+    ensemble = _ensemble(model, individual, n_runs, seed, lengths)
+    found = ensemble.gather(tuple(dict.fromkeys((*SUMMARY, *CHECKED))), threads=threads)
+    stays, body = _walked_dwells(ensemble, threads), model.has_body
+    return AnimalRuns(
+        check=_compare(ensemble, individual, found, stays),
+        runs=summarise_runs(ensemble, found) if body else None,
+        slope=_fit(ensemble, found).slope if body else np.full(n_runs, np.nan),
+        event_rates=found.values["events"][:, 1].mean(axis=0) if model.is_worm else np.full(len(EVENT_KINDS), np.nan),
+        leaving=np.array([1 / stays.of(state).mean for state in range(MACRO)]),
+        entered=60 * len(stays.of(MACRO - 1)) / (ensemble.rule.duration * n_runs),
+    )
+
+
+def _ensemble(
+    model: BehaviourModel, individual: int, n_runs: int, seed: int, lengths: FloatArray | None = None
+) -> Ensemble:
+    rule = _rule(model, individual, n_runs, lengths)
+    return Ensemble(model=model, animal=model.animal(individual), rule=rule, seed=seed)
+
+
+def _walked_dwells(ensemble: Ensemble, threads: int) -> Dwells:
+    """List the stays in macrostates of the walks behind the runs, seen once per passage."""
+    return find_dwells(ensemble.walks(threads).relabel(ensemble.model.tree.states_at(MACRO)))
+
+
+def _compare(ensemble: Ensemble, individual: int, found: Gathered, stays: Dwells) -> AnimalCheck:
+    """Set all statistics of an animal beside those of its runs."""
+    model, rule, name = ensemble.model, ensemble.rule, ensemble.animal.name
+    postures, values = model.postures.of(individual), found.values
+    own, runs = _numbers(model, postures, _own_path(model, individual, postures, rule)), _run_numbers(ensemble, found)
+    intervals = _number_intervals(model, postures)
+    checks = [
+        _check((name, what, unit), own[k], runs[:, k], intervals.get(what, UNKNOWN))
+        for k, (what, unit) in enumerate(_number_names(model, rule))
+    ]
+    checks += _kinetic_checks(ensemble, individual, stays)
+    edges = default_edges(model.postures)
+    correlation, density = autocorrelation(postures, CORRELATION_SECONDS), mode_density(postures, edges)
+    for what, unit, data, key, distance in (
+        ("autocorrelation, distance from the mean run", "rms", correlation.values[0], "correlation", _rms),
+        ("distribution, divergence from the mean run", "bit", density.share[0], "density", _divergence),
+    ):
+        checks.append(_curve_check((name, what, unit), data, values[key], distance))
+    kept = tuple(str(k) for k in range(min(rule.n_runs, KEPT_RUNS)))
+    return AnimalCheck(
+        name=name,
+        checks=tuple(checks),
+        correlation=correlation,
+        run_correlation=Autocorrelation(
+            lags=correlation.lags,
+            values=values["correlation"][:KEPT_RUNS],
+            n_pairs=np.repeat(correlation.n_pairs[:1], len(kept), axis=0),
+            individuals=kept,
+            over="runs",
+        ),
+        density=density,
+        run_density=ModeDensity(edges=edges, share=values["density"][:KEPT_RUNS], individuals=kept, over="runs"),
+    )
+
+
+def _rule(model: BehaviourModel, individual: int, n_runs: int, lengths: FloatArray | None = None) -> CrawlRule:
+    """Ask for runs of the animal's own duration and length."""
+    path = measured_path(model) if model.has_body else None
+    if path is not None and lengths is None:
+        lengths = body_lengths(model)[0]
+    length = float(lengths[individual]) if path is not None and lengths is not None else np.nan
+    # A body that was measured without its path has a path in body lengths, as one that was not measured.
+    in_lengths = path is None or not np.isfinite(length)
+    return CrawlRule(
+        duration=run_duration(model, int(np.diff(model.postures.segments.offsets)[individual])),
+        n_runs=n_runs,
+        drag_ratio=model.drag_ratio,
+        scheme=model.scheme,
+        body_length=1.0 if in_lengths else length,
+        length_unit="body lengths" if path is None or in_lengths else path.length_unit,
+        method=model.unfolding,
+    )
+
+
+def run_duration(model: BehaviourModel, n_frames: int) -> float:
+    """Seconds of runs as long as a recording."""
+    return model.whole_steps(n_frames / model.postures.sampling.rate)
+
+
+def _own_path(model: BehaviourModel, individual: int, postures: Series, rule: CrawlRule) -> AnimalPath:
+    """Give the animal's measured path, else the one computed from its own postures."""
+    measured = measured_path(model)
+    if measured is not None and measured.length_unit == rule.length_unit:
+        path = measured.of(individual)
+        if np.isfinite(path.centroid).any():
+            return path
+    return move(postures, model.body_basis(), rule) if model.has_body else no_path(postures)
+
+
+def _number_names(model: BehaviourModel, rule: CrawlRule) -> list[tuple[str, str]]:
+    """Name the numbers that this kind of animal has, with their units."""
+    names = [(f"standard deviation of a{k + 1}", "") for k in range(min(model.postures.n_components, N_MODES))]
+    if model.is_worm:
+        names += [(f"{kind}s", "1/min") for kind in EVENT_KINDS]
+    if model.has_body:
+        unit = rule.length_unit
+        names += [("speed over one second", f"{unit}/s"), ("diffusion coefficient", f"{unit}²/s")]
+    return names
+
+
+def _numbers(model: BehaviourModel, postures: Series, path: AnimalPath) -> FloatArray:
+    """Measure them, in this order."""
+    values = deviations(postures).tolist()
+    if model.is_worm:
+        values += find_events(postures).rates()[0].tolist()
+    if model.has_body:
+        values += [_mean(path.speed()), _diffusion(path)]
+    return np.array(values)
+
+
+def _run_numbers(ensemble: Ensemble, found: Gathered) -> FloatArray:
+    """Give the same of all runs."""
+    values = found.values
+    columns = [values["deviation"]]
+    if ensemble.model.is_worm:
+        columns.append(values["events"][:, 0])
+    if ensemble.model.has_body:
+        columns += [values["speed"][:, None], _fit(ensemble, found).coefficient[:, None]]
+    return np.concatenate(columns, axis=1)
+
+
+def _fit(ensemble: Ensemble, found: Gathered) -> Diffusion:
+    """Fit the diffusion of runs between 60 and 100 s; NaN for runs that are too short."""
+    return diffusion(displacement_at(fit_lags(found.path.sampling.rate), found, ensemble.rule))
+
+
+def _number_intervals(model: BehaviourModel, postures: Series) -> dict[str, tuple[float, float]]:
+    """Limits of event rates, as of Poisson processes with as many events."""
+    if not model.is_worm:
+        return {}
+    events = find_events(postures)
+    minutes = float(events.observed[0]) / 60
+    limits = {}
+    for kind, count in zip(EVENT_KINDS, events.counts()[0].tolist(), strict=True):
+        low = float(stats.chi2.ppf(0.025, 2 * count)) / 2 if count else 0.0
+        limits[f"{kind}s"] = (low / minutes, float(stats.chi2.ppf(0.975, 2 * count + 2)) / 2 / minutes)
+    return limits
+
+
+def _mean(values: FloatArray) -> float:
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+
+
+def _diffusion(path: AnimalPath) -> float:
+    """Slope over four between 60 and 100 s; NaN for paths that are too short."""
+    is_measured = bool(np.isnan(path.heading).all())
+    far = msd(path, fit_lags(path.sampling.rate), across_gaps=is_measured)
+    return float(diffusion(far).coefficient[0])
+
+
+def _check(what: tuple[str, str, str], data: float, runs: FloatArray, interval: tuple[float, float] = UNKNOWN) -> Check:
+    """Set a number of the animal beside those of its runs."""
+    known = runs[np.isfinite(runs)]
+    low, high = np.percentile(known, RANGE) if known.size else (np.nan, np.nan)
+    return Check(
+        animal=what[0],
+        statistic=what[1],
+        unit=what[2],
+        data=float(data),
+        data_low=float(interval[0]),
+        data_high=float(interval[1]),
+        simulation=float(known.mean()) if known.size else float("nan"),
+        low=float(low),
+        high=float(high),
+        n_runs=int(known.size),
+    )
+
+
+def _kinetic_checks(ensemble: Ensemble, individual: int, stays: Dwells) -> Iterator[Check]:
+    """Compare the rates of leaving the macrostates, seen once per passage; walks alone tell them."""
+    model, name = ensemble.model, ensemble.animal.name
+    rates = animal_rates(stays)
+    own = find_dwells(model.states(MACRO).of(individual), model.steps[1])
+    data = animal_rates(own)[individual]
+    for state, what in enumerate(model.names(MACRO)):
+        limits = leaving_rate(own, state, over="events")
+        yield _check((name, f"rate of leaving {what}", "1/s"), data[state], rates[:, state], (limits.low, limits.high))
+
+
+def _curve_check(
+    what: tuple[str, str, str],
+    data: FloatArray,
+    runs: FloatArray,
+    distance: Callable[[FloatArray, FloatArray], float],
+) -> Check:
+    """Ask whether the animal's curve is as near to the mean run as runs are; low values are always fine."""
+    mean = weighted_means(runs.reshape(len(runs), -1), np.ones((1, len(runs)))).reshape(runs.shape[1:])
+    check = _check(what, distance(data, mean), np.array([distance(run, mean) for run in runs]))
+    return replace(check, low=0.0)
+
+
+def _rms(one: FloatArray, other: FloatArray) -> float:
+    return float(np.sqrt(_mean(np.square(one - other))))
+
+
+def _divergence(one: FloatArray, other: FloatArray) -> float:
+    return float(np.mean(jensen_shannon(one, other)))

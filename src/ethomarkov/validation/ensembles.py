@@ -1,0 +1,244 @@
+"""Ensembles of runs of a model's animals or states, as `ethomarkov simulate` asks for them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ethomarkov._core.parallel import map_tasks
+from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov.exceptions import EthomarkovError, InputFormatError
+from ethomarkov.locomotion.displacement import Displacement
+from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.model.behaviour import BehaviourModel
+from ethomarkov.model.paths import body_lengths, measured_path
+from ethomarkov.simulation.animal import MarkovAnimal, Start
+from ethomarkov.simulation.postures import UnfoldMethod
+from ethomarkov.validation.checks import AnimalRuns, observe_animal
+from ethomarkov.validation.runs import Runs, measured_displacement, simulate_runs
+
+EACH, ALL = "each", "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """How many runs, how long, and how they move.
+
+    Parameters
+    ----------
+    n_runs
+        Of every animal or state.
+    seconds
+        Of every run, to the nearest simulated step.
+    unfolding
+        How microstates become postures; as in the model where None.
+    ring
+        Radius of a ring around the start that keeps paths inside, in the unit of the path; None for an endless plate.
+    seed
+        Random seed of the runs.
+    """
+
+    n_runs: int
+    seconds: float
+    unfolding: UnfoldMethod | None = None
+    ring: float | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSet:
+    """Runs of several animals or states.
+
+    Parameters
+    ----------
+    runs
+        Of each.
+    measured
+        How far the recorded animals got; None for states, and where no path was measured.
+    body_length
+        Of every recorded animal in the unit of its path; NaN where unknown.
+    is_fitted
+        Whether a body length was not recorded and had to be fitted to the measured speed.
+    """
+
+    runs: tuple[Runs, ...]
+    measured: Displacement | None
+    body_length: FloatArray = array_field("individual")
+    is_fitted: bool
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnimalRunSet:
+    """Every animal against runs of its own model.
+
+    Parameters
+    ----------
+    animals
+        Those that have enough data for a model of their own.
+    numbers
+        Their indices among all animals.
+    reasons
+        Why the others have none, in words.
+    """
+
+    animals: tuple[AnimalRuns, ...]
+    numbers: tuple[int, ...]
+    reasons: tuple[str, ...]
+
+
+def run_animals(
+    model: BehaviourModel, animal: str, how: RunSettings, *, threads: int = 1, progress: Progress | None = None
+) -> RunSet:
+    """Simulate runs of animals, and measure how far they get.
+
+    Parameters
+    ----------
+    model
+        With tangent angles.
+    animal
+        Name of one animal; "each" gives every animal its own model, "all" learns one from all.
+    how
+        How many runs, how long, and how they move.
+    threads, progress
+        Cores to use; called after every block of runs.
+    """
+    lengths, is_fitted = body_lengths(model)
+    duration, found = model.whole_steps(how.seconds), []
+    for individual, one in _animals(model, animal):
+        length, unit = _length(model, lengths, individual)
+        rule = replace(_rule(model, how, duration), body_length=length, length_unit=unit)
+        found.append(simulate_runs(model, one, rule, seed=how.seed, threads=threads, progress=progress))
+    if not found:
+        raise InputFormatError("Nothing of this study has enough data for a model of its own. Use --animal all.")
+    measured = measured_displacement(model, duration)
+    return RunSet(runs=tuple(found), measured=measured, body_length=lengths, is_fitted=is_fitted)
+
+
+def run_states(  # noqa: PLR0913 (what is simulated, and how)
+    model: BehaviourModel,
+    level: int,
+    state: str,
+    how: RunSettings,
+    *,
+    start: Start = "first",
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> RunSet:
+    """Simulate runs of animals that never leave a state, learned from all, in body lengths.
+
+    Parameters
+    ----------
+    model
+        With tangent angles.
+    level, state
+        Number of states at the level, and the name of one of them or "each".
+    how
+        How many runs, how long, and how they move.
+    start
+        Where runs begin; see `MarkovAnimal.from_symbols`.
+    threads, progress
+        Cores to use; called after every state.
+    """
+    rule = _rule(model, how, model.whole_steps(how.seconds))
+    chosen = list(_states(model, level, state, start))
+    inside = threads if len(chosen) == 1 else 1
+
+    def simulate(one: MarkovAnimal) -> Runs:
+        return simulate_runs(model, one, rule, seed=how.seed, threads=inside)
+
+    found = map_tasks(simulate, chosen, threads=threads, progress=progress, what="states")
+    if not found:
+        raise InputFormatError("No state of this level can be simulated alone. Use a coarser level.")
+    unknown = np.full(len(model.individuals), np.nan)
+    return RunSet(runs=tuple(found), measured=None, body_length=unknown, is_fitted=False)
+
+
+def observe_animals(
+    model: BehaviourModel, n_runs: int, *, seed: int = 0, threads: int = 1, progress: Progress | None = None
+) -> AnimalRunSet:
+    """Set every animal beside runs of its own model, of its own duration.
+
+    Parameters
+    ----------
+    model
+        To be judged.
+    n_runs
+        Simulated runs of each animal.
+    seed, threads, progress
+        Random seed of the runs; cores to use; called after every animal.
+    """
+    n_animals = len(model.individuals)
+    is_measured = model.has_body and measured_path(model) is not None
+    lengths = body_lengths(model)[0] if is_measured else np.full(n_animals, np.nan)
+    inside = threads if n_animals == 1 else 1
+
+    def observe(individual: int) -> AnimalRuns | str:
+        try:
+            return observe_animal(model, individual, n_runs, lengths=lengths, seed=seed, threads=inside)
+        except EthomarkovError as error:  # too short for the lag, or nothing is visited twice
+            return str(error)
+
+    found = map_tasks(observe, range(n_animals), threads=threads, progress=progress, what="animals")
+    known = {k: one for k, one in enumerate(found) if isinstance(one, AnimalRuns)}
+    reasons = tuple(one for one in found if isinstance(one, str))
+    if not known:
+        raise InputFormatError(f"No animal has enough data for a model of its own: {reasons[0]}")
+    return AnimalRunSet(animals=tuple(known.values()), numbers=tuple(known), reasons=reasons)
+
+
+def _rule(model: BehaviourModel, how: RunSettings, duration: float) -> CrawlRule:
+    return CrawlRule(
+        duration=duration,
+        n_runs=how.n_runs,
+        drag_ratio=model.drag_ratio,
+        scheme=model.scheme,
+        method=how.unfolding or model.unfolding,
+        ring_radius=how.ring,
+    )
+
+
+def _animals(model: BehaviourModel, animal: str) -> Iterator[tuple[int | None, MarkovAnimal]]:
+    names = model.individuals
+    if animal == ALL:
+        yield None, model.animal()
+        return
+    if animal not in (EACH, *names):
+        raise InputFormatError(
+            f"--animal is {animal!r}; the study has {', '.join(map(repr, names))}. Name one of these, 'each' or 'all'."
+        )
+    for individual, name in enumerate(names):
+        if animal in (EACH, name):
+            try:
+                yield individual, model.animal(individual)
+            except EthomarkovError:
+                if animal != EACH:
+                    raise
+
+
+def _states(model: BehaviourModel, level: int, state: str, start: Start) -> Iterator[MarkovAnimal]:
+    names = model.names(level)
+    if state not in (EACH, *names):
+        raise InputFormatError(
+            f"--state is {state!r}; at the level of {level} states there are {', '.join(map(repr, names))}. Name one "
+            "of these, or 'each'."
+        )
+    for k, name in enumerate(names):
+        if state in (EACH, name):
+            try:
+                yield model.confined(level, k, start=start)
+            except EthomarkovError:  # a state of a single microstate has nowhere to go
+                if state != EACH:
+                    raise
+
+
+def _length(model: BehaviourModel, lengths: FloatArray, individual: int | None) -> tuple[float, str]:
+    """Body length in the unit of the measured path where there is one animal; body lengths otherwise."""
+    if individual is None or not np.isfinite(lengths[individual]):
+        return 1.0, "body lengths"
+    path, measured = measured_path(model), model.measured
+    unit = path.length_unit if path is not None else (measured.length_unit if measured is not None else "") or "mm"
+    return float(lengths[individual]), unit
