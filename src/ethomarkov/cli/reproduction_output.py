@@ -12,9 +12,9 @@ from ethomarkov.cli.commands.forage import FIGURE_FILE, write_foraging
 from ethomarkov.cli.commands.path import measured_diffusion, write_paths
 from ethomarkov.cli.commands.simulate import write_runs
 from ethomarkov.cli.commands.validate import write_validation
-from ethomarkov.cli.tables import write_table
 from ethomarkov.figures.style import save_figures
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.io.spreadsheet import write_table
 from ethomarkov.paper.data import PaperData
 from ethomarkov.paper.scoreboard import render_html, render_markdown
 from ethomarkov.paper.scoring import table_rows

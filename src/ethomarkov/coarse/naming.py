@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ethomarkov._core.names import check_names
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray
@@ -313,17 +314,6 @@ def rename(names: Sequence[str], renames: Mapping[str, str]) -> tuple[str, ...]:
     renamed = tuple(renames.get(name, name) for name in names)
     check_names(renamed)
     return renamed
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Refuse names that are empty or stand for two states."""
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InputFormatError(
-            f"Two states are named {', '.join(map(repr, twice))}; every state needs its own name. Choose another one."
-        )
-    if any(not name.strip() for name in names):
-        raise InputFormatError("A state has an empty name; every state needs one. Choose a word for it.")
 
 
 def describe_states(traits: StateTraits, names: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Text in cells of CSV tables that spreadsheet programs would take for a formula, and execute.
+"""CSV tables, and text in their cells that spreadsheet programs would take for a formula, and execute.
 
 A name may come from a file of somebody else, so that ``=HYPERLINK(...)`` can be the name of an animal. An apostrophe in
 front makes it text to a spreadsheet; it is taken away again where this package reads the cell.
@@ -6,8 +6,11 @@ front makes it text to a spreadsheet; it is taken away again where this package 
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TextIO
+
+from ethomarkov.io.atomic import atomic_path
 
 _NUMBER = r"[+-]?(inf|nan|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)\Z"
 _FORMULA = re.compile(rf"'*(?!{_NUMBER})([\t\r\n]|\s*[=+@＝＋－＠-])")
@@ -57,3 +60,13 @@ def write_rows(stream: TextIO, rows: Iterable[Iterable[object]]) -> None:
         Cells of any type; numbers stay as they are.
     """
     csv.writer(stream).writerows([escape(cell) if isinstance(cell, str) else cell for cell in cells] for cells in rows)
+
+
+def write_table(file: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write rows of named values as CSV; the file appears when it is complete, and not at all without rows."""
+    table = list(rows)
+    if not table:
+        return
+    with atomic_path(file) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
+        columns = list(table[0])
+        write_rows(handle, [columns, *([row.get(column) for column in columns] for row in table)])

@@ -11,9 +11,9 @@ import xarray as xr
 from ethomarkov.cli.commands.states import OF_TREE, SMOOTHED
 from ethomarkov.coarse.smoothing import SmoothStates, smooth_states
 from ethomarkov.exceptions import SamplingError
+from ethomarkov.io.bouts import find_bouts
 from ethomarkov.io.results import load_results
 from ethomarkov.workflow import Study
-from ethomarkov.workflow.bouts import find_bouts
 from ethomarkov.workflow.states import state_names
 
 FAST = ("--levels", "2", "--resamples", "0", "--threads", "1")

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from ethomarkov.cli.commands.forage import forage
 from ethomarkov.cli.commands.validate import validate
 from ethomarkov.cli.options import RunningOptions
-from ethomarkov.cli.tables import write_table
 from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage
 from ethomarkov.io.results import group_name, load_attrs, load_result, load_results, save_results
 from ethomarkov.report.paper_parts import gather_parts
@@ -195,18 +194,6 @@ def test_no_study_there(cli, tmp_path, command):
     assert code == 2
     assert "no study" in err
     assert "Traceback" not in out + err
-
-
-def test_a_table_without_rows_is_not_written(tmp_path):
-    write_table(tmp_path / "nothing.csv", iter(()))
-    assert names_in(tmp_path) == []
-    write_table(tmp_path / "one.csv", iter([{"name": 'a "b", c', "n": 1}, {"name": "é", "n": ""}]))
-    assert rows_of(tmp_path / "one.csv") == [{"name": 'a "b", c', "n": "1"}, {"name": "é", "n": ""}]
-
-
-def test_no_cell_of_a_table_is_a_formula(tmp_path):
-    write_table(tmp_path / "one.csv", iter([{"name": "=1+1", "n": -1}, {"name": "-", "n": -0.5}]))
-    assert rows_of(tmp_path / "one.csv") == [{"name": "'=1+1", "n": "-1"}, {"name": "'-", "n": "-0.5"}]
 
 
 # --- forage ----------------------------------------------------------------------------------------------------------

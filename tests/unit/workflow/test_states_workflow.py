@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.bouts import find_bouts
 from ethomarkov.posture import phase_velocity
 from ethomarkov.recording import Recording, Track
 from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.bouts import find_bouts
 from ethomarkov.workflow.states import (
     given_names,
     rename_states,

@@ -8,7 +8,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
@@ -16,6 +15,7 @@ from ethomarkov.figures.style import save_figures
 from ethomarkov.foraging.coverage import SweepRule
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import save_results
+from ethomarkov.io.spreadsheet import write_table
 from ethomarkov.report.validation_figures import draw_forage_figure
 from ethomarkov.workflow import Study
 from ethomarkov.workflow.forage import ForageRule, Foraging, forage_study

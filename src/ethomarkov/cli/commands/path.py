@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.figures.style import save_figures
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import save_results
+from ethomarkov.io.spreadsheet import write_table
 from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd, paper_lags
 from ethomarkov.locomotion.drag import DragSearch
 from ethomarkov.report.path_figures import draw_reconstruction_figures

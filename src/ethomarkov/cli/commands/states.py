@@ -13,7 +13,6 @@ from rich.table import Table
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.coarse.dwell_laws import LawChoice, paper_biexponential
@@ -24,10 +23,11 @@ from ethomarkov.coarse.smoothing import SmoothStates, smooth_states
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.figures.style import save_figure
 from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.io.bouts import find_bouts, states_dataset, write_boris, write_intervals
 from ethomarkov.io.results import save_results
+from ethomarkov.io.spreadsheet import write_table
 from ethomarkov.report.state_figures import draw_state_figures
 from ethomarkov.workflow import Study
-from ethomarkov.workflow.bouts import find_bouts, states_dataset, write_boris, write_intervals
 from ethomarkov.workflow.kinetics import Kinetics, dwell_laws, study_kinetics
 from ethomarkov.workflow.states import rename_states, stability_over_seeds, state_names, traits_at
 from ethomarkov.workflow.study import MACRO, STUDY_FILE, regrow_study

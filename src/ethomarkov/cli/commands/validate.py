@@ -11,12 +11,12 @@ from rich.table import Table
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.tables import write_table
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.figures.style import save_figures
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.results import group_name, save_results
+from ethomarkov.io.spreadsheet import write_table
 from ethomarkov.report.held_out import summarise_correlation
 from ethomarkov.report.validation_figures import draw_validation_figures
 from ethomarkov.validation.splits import CrossValidation, measure_leak

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.exceptions import InputFormatError, OutputError
-from ethomarkov.recording import Recording, Track
-from ethomarkov.states import Symbols
-from ethomarkov.workflow.bouts import (
+from ethomarkov.io.bouts import (
     BORIS_COLUMNS,
     CLOSED_END,
     attach_states,
@@ -27,6 +25,8 @@ from ethomarkov.workflow.bouts import (
     write_boris,
     write_intervals,
 )
+from ethomarkov.recording import Recording, Track
+from ethomarkov.states import Symbols
 
 NAMES = ("run", "pirouette", "pause")
 HOSTILE = ('a, "b"', "=1+1", "line\nbreak", " lead", "ümlaut;tab\t", "'quote", "NA", "carriage\rreturn", "-", "@x")

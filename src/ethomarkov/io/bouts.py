@@ -12,18 +12,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ethomarkov._core.names import check_names
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
+from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray, IntArray
-from ethomarkov.coarse.naming import check_names
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.io.spreadsheet import plain, write_rows
-from ethomarkov.states.symbols import Symbols
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,6 +48,26 @@ CLOSED_END = 1e-6
 first frame of the next bout would otherwise belong to two."""
 
 MISSING_STATE = -1
+
+
+class StateSequence(Protocol):
+    """The state of every frame, as `ethomarkov.states.Symbols` holds it, which is made later than files are read."""
+
+    @property
+    def labels(self) -> IntArray:
+        """State of every frame, -1 where there is none."""
+
+    @property
+    def n_states(self) -> int:
+        """Number of states, visited or not."""
+
+    @property
+    def segments(self) -> Segments:
+        """Gap-free runs of labelled frames."""
+
+    @property
+    def sampling(self) -> Sampling:
+        """Frames per second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +122,7 @@ class Bouts:
         return np.asarray((self.stop_row - self.start_row) / self.sampling.rate)
 
 
-def find_bouts(symbols: Symbols, names: Sequence[str]) -> Bouts:
+def find_bouts(symbols: StateSequence, names: Sequence[str]) -> Bouts:
     """Find the bouts of every state.
 
     Parameters
@@ -131,7 +151,7 @@ def find_bouts(symbols: Symbols, names: Sequence[str]) -> Bouts:
     )
 
 
-def _check_names_of(symbols: Symbols, names: Sequence[str]) -> None:
+def _check_names_of(symbols: StateSequence, names: Sequence[str]) -> None:
     if len(names) != symbols.n_states:
         raise InputFormatError(f"There are {len(names)} names for {symbols.n_states} states; give one name each.")
     check_names(names)
@@ -360,7 +380,7 @@ def _plain_words(names: Sequence[str]) -> list[str]:
 
 
 def states_dataset(
-    symbols: Symbols, names: Sequence[str], recording: "Recording | None" = None, description: str = ""
+    symbols: StateSequence, names: Sequence[str], recording: "Recording | None" = None, description: str = ""
 ) -> "xr.Dataset":
     """Lay out the states as movement lays out poses: one value per time and individual.
 
@@ -410,7 +430,7 @@ def states_dataset(
     )
 
 
-def _first_times(symbols: Symbols, recording: "Recording | None") -> FloatArray:
+def _first_times(symbols: StateSequence, recording: "Recording | None") -> FloatArray:
     offsets = symbols.segments.offsets
     if recording is None:
         return np.zeros(offsets.size - 1)
