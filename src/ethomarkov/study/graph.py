@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ethomarkov._core.parallel import noted_in
 from ethomarkov._core.types import Progress
-from ethomarkov.exceptions import InputFormatError
+from ethomarkov.exceptions import EthomarkovError, InputFormatError, SettingsError
 from ethomarkov.io.digest import canonical, digest
 from ethomarkov.study.settings import CompleteSettings, Settings
 from ethomarkov.study.stage import Size, Stage, producers
@@ -113,13 +113,49 @@ class Graph:
 
     def bring(self, names: Sequence[str], **options: Any) -> None:  # noqa: ANN401
         """Compute results that are not known yet, with one progress for all of them."""
-        wanted = self.order(names)
-        self._expected = {one.name: self._seconds(one, options) for one in wanted}
-        for one in wanted:
+        with self._expecting(names, options):
+            self._follow(names, options)
+
+    def attempt(self, names: Sequence[str], **options: Any) -> dict[str, EthomarkovError]:  # noqa: ANN401
+        """Compute results as `bring` does; one that cannot be had does not cost the others.
+
+        Returns
+        -------
+        errors
+            By name of the result that could not be had.
+        """
+        errors = {}
+        with self._expecting(names, options):
+            for name in names:
+                try:
+                    self._follow([name], options)
+                except EthomarkovError as error:
+                    errors[name] = error
+        return errors
+
+    def _follow(self, names: Sequence[str], options: Mapping[str, Any]) -> None:
+        for one in self.order(names):
             self._report(one.name, 0, 1)
             self._ensure(one, options)
             self._report(one.name, 1, 1)
-        self._expected = {}
+
+    @contextlib.contextmanager
+    def _expecting(self, names: Sequence[str], options: Mapping[str, Any]) -> Iterator[None]:
+        """Tell one progress for all stages that some results need."""
+        self._check_options(names, options)
+        self._expected = {one.name: self._seconds(one, options) for one in self.order(names)}
+        try:
+            yield
+        finally:
+            self._expected = {}
+
+    def _check_options(self, names: Sequence[str], options: Mapping[str, Any]) -> None:
+        known = {name for one in self.order(names) if one.role == "analysis" for name in one.settings}
+        unknown = sorted(set(options) - known)
+        if unknown:
+            raise SettingsError(
+                f"{', '.join(names)} has no setting {', '.join(unknown)}; there are {', '.join(sorted(known))}."
+            )
 
     def order(self, names: Sequence[str]) -> list[Stage]:
         """List the stages that results need, in the order in which they can run."""
@@ -146,6 +182,8 @@ class Graph:
         A result belongs to the study if its key is the one that the study's own results give with its settings.
         """
         stage = self._stage_of(name)
+        if not stage.is_kept:
+            return self._held_together(stage, name)
         for entry in self._variants(stage):
             if self._peek(stage, entry.settings) == entry.key:
                 try:
@@ -154,6 +192,14 @@ class Graph:
                     if entry.file is not None:
                         note_damage(entry.file)
         return None
+
+    def _held_together(self, stage: Stage, name: str) -> Any | None:  # noqa: ANN401 (any result)
+        """Put together what is there of a stage that is not kept itself."""
+        is_analysis = {need: self._stage_of(need).role == "analysis" for need in stage.needs}
+        needed = {need: self.held(need) if is_analysis[need] else self.result(need) for need in stage.needs}
+        if any(value is None and need not in stage.optional for need, value in needed.items()):
+            return None
+        return stage.compute(needed, self.values(stage, {}), self.threads, None)[name]
 
     def strangers(self) -> list[str]:
         """List the analyses in the store of which there is a result of another study, and none of this one."""

@@ -300,7 +300,7 @@ def _mean_of(values: Sequence[float]) -> Interval:
     return interval_of_mean(np.array(values), "animals", scale=scale)
 
 
-def cross_validate_model(
+def cross_validate_model(  # noqa: PLR0913 (what is judged, and how)
     model: BehaviourModel,
     n_repeats: int,
     *,
