@@ -16,6 +16,7 @@ from ethomarkov.coarse.kinetics import animal_rates, find_dwells
 from ethomarkov.coarse.tree import GrowthRule, grow_tree
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.markov.chain import MarkovChain
+from ethomarkov.model.behaviour import BehaviourModel
 from ethomarkov.posture.events import EventRule, find_events
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.simulation.postures import Repertoire, UnfoldMethod, unfold_blocks
@@ -214,33 +215,8 @@ class FitRule:
         return Partition(n_states, max_iterations=self.max_iterations, seed=seed).fit(sequences).microstates_
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
-    """What was learned from some recordings.
-
-    Parameters
-    ----------
-    microstates
-        Of their sequences.
-    symbols
-        Microstate of every frame learned from.
-    group
-        Macrostate of every microstate; ``-1`` outside the chain of all animals.
-    animals
-        One Markov animal for each individual, which knows its own recording alone.
-    """
-
-    microstates: Microstates
-    symbols: Symbols
-    group: IntArray = array_field("microstate")
-    animals: tuple[MarkovAnimal, ...]
-
-    def __post_init__(self) -> None:
-        freeze_arrays(self)
-
-
-def learn(postures: Series, fit: FitRule, name: str = "all", share: float = 1.0) -> Model:
-    """Learn microstates, macrostates and Markov animals from recordings, and from nothing else.
+def learn(postures: Series, fit: FitRule, name: str = "all", share: float = 1.0) -> BehaviourModel:
+    """Learn microstates, chain and macrostates from recordings, and from nothing else.
 
     Parameters
     ----------
@@ -255,13 +231,19 @@ def learn(postures: Series, fit: FitRule, name: str = "all", share: float = 1.0)
     microstates = fit.divide(sequences, name, share)
     symbols = microstates.label(sequences)
     growth = GrowthRule(n_states=fit.n_macrostates, min_measure=fit.min_measure)
-    tree = grow_tree(MarkovChain.from_symbols(symbols, fit.lag), growth)
-    lag, passage = fit.steps
-    animals = tuple(
-        MarkovAnimal.from_symbols(who, symbols.of(i), postures, fit.n_delays, lag, passage=passage, start="stationary")
-        for i, who in enumerate(symbols.segments.individuals)
+    chain, (step, passage) = MarkovChain.from_symbols(symbols, fit.lag), fit.steps
+    return BehaviourModel(
+        basis=None,
+        n_delays=fit.n_delays,
+        microstates=microstates,
+        chain=chain,
+        tree=grow_tree(chain, growth),
+        postures=postures,
+        symbols=symbols,
+        step=step,
+        passage=passage,
+        unfolding=fit.method,
     )
-    return Model(microstates=microstates, symbols=symbols, group=tree.states_at(fit.n_macrostates), animals=animals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -502,20 +484,20 @@ def _learn_honestly(postures: Series, fit: FitRule, split: Split) -> _Case:
     test = cut_out(postures, split.test)
     return _Case(
         name=split.name,
-        animals=model.animals,
-        group=model.group,
+        animals=tuple(model.animal(i, start="stationary") for i in range(len(model.individuals))),
+        group=model.tree.states_at(fit.n_macrostates),
         postures=test,
         symbols=model.microstates.label(fit.embed(test)),
         starts_in_test=False,
     )
 
 
-def _learn_leakily(postures: Series, whole: Model, fit: FitRule, split: Split) -> _Case:
+def _learn_leakily(postures: Series, whole: BehaviourModel, fit: FitRule, split: Split) -> _Case:
     symbols = whole.symbols
     return _Case(
         name=split.name,
-        animals=tuple(_stitched_animal(i, postures, symbols, fit, split) for i in range(len(whole.animals))),
-        group=whole.group,
+        animals=tuple(_stitched_animal(i, postures, symbols, fit, split) for i in range(len(whole.individuals))),
+        group=whole.tree.states_at(fit.n_macrostates),
         postures=cut_out(postures, split.test),
         symbols=_keep(symbols, split.held_out),
         starts_in_test=True,
