@@ -186,7 +186,7 @@ NOT_IN_FILES: dict[object, str] = {
 def why_not(kind: Any) -> str:
     """Say why there is no file of a type; empty if there is one."""
     bases = [reason for unfit, reason in NOT_IN_FILES.items() if kind is unfit or is_a(kind, unfit)]
-    parts = {part for hint in hints_of(kind).values() for part in parts_of(hint)} if is_dataclass(kind) else set()
+    parts = [part for hint in hints_of(kind).values() for part in parts_of(hint)] if is_dataclass(kind) else []
     return next((reason for reason in (*bases, *map(why_not, parts)) if reason), "")
 
 

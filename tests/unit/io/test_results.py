@@ -21,6 +21,7 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov.coarse import Cut, best_cut
 from ethomarkov.exceptions import InputFormatError, OutputError
+from ethomarkov.foraging import SweepRule
 from ethomarkov.io.digest import canonical, digest
 from ethomarkov.io.results import load_attrs, load_result, load_results, save_results
 from ethomarkov.io.seal import seal
@@ -31,10 +32,13 @@ from ethomarkov.posture import PostureBasis
 from ethomarkov.states import Microstates, Symbols
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, Study, run_study
+from ethomarkov.workflow.checks import observe_animal
+from ethomarkov.workflow.forage import ForageRule, forage_study
 from ethomarkov.workflow.kinetics import study_kinetics
 from ethomarkov.workflow.paths import reconstruct_paths
 from ethomarkov.workflow.runs import animal_model, simulate_runs
 from ethomarkov.workflow.stages import Measured
+from ethomarkov.workflow.validate import animal_models, predict_study, validate_study
 
 
 def make_series() -> Series:
@@ -331,6 +335,23 @@ def test_kinetics_runs_and_reconstructions_come_back_equal(tmp_path, small_study
     found = load_results(tmp_path / "r.nc", {name: type(one) for name, one in made.items()})
     for name, one in made.items():
         assert_same(found[name], one, name)
+
+
+def test_validations_and_foraging_come_back_equal(tmp_path, small_study):
+    """Mappings of results, and tuples of results that hold arrays."""
+    rule = ForageRule(n_runs=2, seconds=15.0, sweep=SweepRule(body_length=1.0))
+    made = {
+        "runs": observe_animal(small_study, 0, 2),
+        "validation": validate_study(small_study, n_runs=2, n_repeats=1),
+        "predictions": predict_study(small_study, animal_models(small_study), n_walks=2),
+        "foraging": forage_study(small_study, 2, rule),
+    }
+    assert made["validation"].cross_validation
+    save_results(tmp_path / "r.nc", made, {})
+    found = load_results(tmp_path / "r.nc", {name: type(one) for name, one in made.items()})
+    for name, one in made.items():
+        assert_same(found[name], one, name)
+        assert digest(found[name]) == digest(one) == digest(canonical(one))
 
 
 # --- mappings and tuples ---------------------------------------------------------------------------------------------
