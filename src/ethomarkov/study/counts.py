@@ -12,7 +12,6 @@ from scipy import sparse
 from ethomarkov import __version__
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
-from ethomarkov.coarse.kinetics import time_budget
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.digest import digest
 from ethomarkov.io.results import load_attrs, load_results, save_results
@@ -25,6 +24,7 @@ from ethomarkov.states import Microstates, Symbols
 from ethomarkov.study.source import Source, map_parts, read_part
 from ethomarkov.study.store import note_damage
 from ethomarkov.study.survey import Survey
+from ethomarkov.study.version import code_version
 
 LABELS_SCHEMA = "ethomarkov-labels/1"
 
@@ -43,10 +43,13 @@ class Counts:
         Complete postures, posture sequences, and pairs of them one lag apart.
     entropy_rates
         Of the animal's own chain from frame to frame; NaN with fewer sequences than microstates.
+    visits
+        Sequences of every animal (row) in each microstate.
     """
 
     lagged: sparse.csr_array
     framewise: sparse.csr_array
+    visits: sparse.csr_array
     individuals: tuple[str, ...]
     files: tuple[str, ...]
     frames: IntArray = array_field("individual")
@@ -143,7 +146,7 @@ def count_files(
     parts, prefixed, (basis, microstates, n_delays) = source.parts(), survey.has_clash, how
     label = functools.partial(label_recording, basis=basis, microstates=microstates, n_delays=n_delays)
     # The lag is no part of it: labels serve any.
-    common = digest((how, source.reading, prefixed, __version__))
+    common = digest((how, source.reading, prefixed, code_version(count_files)))
     tasks = (
         _LabelTask(
             file=part.path or Path(),
@@ -156,16 +159,18 @@ def count_files(
         )
         for part in parts
     )
-    empty = sparse.csr_array((microstates.n_states,) * 2)
-    lagged, framewise, rows = empty, empty, []
+    empty, nobody = sparse.csr_array((microstates.n_states,) * 2), sparse.csr_array((0, microstates.n_states))
+    lagged, framewise, visits, rows = empty, empty, [], []
     for found in map_parts(_label_file, tasks, ("labels", len(parts)), threads, progress):
         lagged, framewise = lagged + found.lagged, framewise + found.framewise
-        rows.append(replace(found, lagged=empty, framewise=empty))
+        visits.append(found.visits)
+        rows.append(replace(found, lagged=empty, framewise=empty, visits=nobody))
     names = ("frames", "windows", "transitions", "entropy_rates")
     columns: dict[str, Any] = {name: np.concatenate([getattr(row, name) for row in rows]) for name in names}
     return Counts(
         lagged=lagged.tocsr(),
         framewise=framewise.tocsr(),
+        visits=sparse.vstack(visits, format="csr"),
         individuals=tuple(name for row in rows for name in row.individuals),
         files=survey.files,
         **columns,
@@ -215,6 +220,7 @@ def count_symbols(symbols: Symbols, frames: IntArray, lag_frames: int) -> Counts
     return Counts(
         lagged=count_transitions(symbols, lag_frames),
         framewise=count_transitions(symbols, 1),
+        visits=_count_visits(symbols),
         individuals=names,
         files=("",) * len(names),
         frames=frames,
@@ -224,6 +230,12 @@ def count_symbols(symbols: Symbols, frames: IntArray, lag_frames: int) -> Counts
     )
 
 
+def _count_visits(symbols: Symbols) -> sparse.csr_array:
+    known, shape = symbols.segments.valid, (symbols.segments.n_individuals, symbols.n_states)
+    place = symbols.segments.row_individual[known], symbols.labels[known]
+    return sparse.csr_array((np.ones(int(known.sum())), place), shape)
+
+
 def _own_entropy_rate(symbols: Symbols) -> float:
     try:
         return entropy_rate(MarkovChain.from_symbols(symbols, symbols.sampling.interval))
@@ -231,30 +243,17 @@ def _own_entropy_rate(symbols: Symbols) -> float:
         return float("nan")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ShareTask:
-    labels: Path
-    group: IntArray
-
-
-def shares_of_files(source: Source, group: IntArray, *, threads: int, progress: Progress | None) -> FloatArray:
-    """Measure the share of time of every animal in each state, from the labels on the disk.
+def time_shares(visits: sparse.csr_array, group: IntArray) -> FloatArray:
+    """Measure the share of time of every animal in each state; NaN for animals without any, as `time_budget` does.
 
     Parameters
     ----------
-    source
-        Whose labels were written.
+    visits
+        Of every animal (row) in each microstate.
     group
-        State of every microstate.
-    threads, progress
-        See `map_tasks`.
+        State of every microstate; ``-1`` for those in none.
     """
-    parts = source.parts()
-    tasks = (_ShareTask(labels=source.labels / part.labels_name, group=group) for part in parts)
-    what = ("shares of time", len(parts))
-    return np.concatenate(list(map_parts(_shares_in, tasks, what, threads, progress)))
-
-
-def _shares_in(task: _ShareTask) -> FloatArray:
-    symbols: Symbols = load_results(task.labels, {"symbols": Symbols})["symbols"]
-    return time_budget(symbols.relabel(task.group))
+    members = group[:, None] == np.arange(int(group.max()) + 1)
+    frames = np.asarray(visits @ members.astype(float))
+    total = frames.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(frames, total, out=np.full(frames.shape, np.nan), where=total > 0))

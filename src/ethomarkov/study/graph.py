@@ -1,6 +1,7 @@
 """A study as a keyed graph: results are asked for by name, taken from the store, or computed and kept."""
 
 import contextlib
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -234,6 +235,18 @@ class Graph:
                 settings=self.values(one, {}),
             )
         self.known = entries
+
+    def under(self, asked: Settings, settings: CompleteSettings | None) -> "Graph":
+        """Give the same graph under other settings; what is known already is shared, by key and content.
+
+        Parameters
+        ----------
+        asked, settings
+            As for the graph itself; settings are None where something is to be chosen anew.
+        """
+        changed = dataclasses.replace(self, asked=asked, settings=settings)
+        changed._entries, changed._by_digest = self._entries, self._by_digest
+        return changed
 
     def _variants(self, stage: Stage) -> list[Entry]:
         here = [entry for entry in reversed(self._entries.values()) if entry.stage == stage.name]

@@ -15,7 +15,6 @@ from ethomarkov._core.random import generator
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import Progress
 from ethomarkov.coarse import Cut
-from ethomarkov.coarse.kinetics import time_budget
 from ethomarkov.coarse.naming import StateTraits
 from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_with_cut
 from ethomarkov.exceptions import ConnectivityError, SamplingError
@@ -37,7 +36,7 @@ from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.simulation.novelty import novelty
 from ethomarkov.simulation.postures import UnfoldMethod, trace_rows, unfold_blocks
 from ethomarkov.states import DelayEmbedding, Microstates, Partition, Symbols
-from ethomarkov.study.counts import AnimalTable, Counts, count_files, count_symbols, shares_of_files
+from ethomarkov.study.counts import AnimalTable, Counts, count_files, count_symbols, time_shares
 from ethomarkov.study.source import AnySource, MemorySource
 from ethomarkov.study.stage import Size, stage
 from ethomarkov.study.survey import Survey, Surveyed, SurveySettings, read_examples, survey_files, survey_recording
@@ -288,20 +287,11 @@ def states(
 
 @stage(seconds=lambda size: 1e-7 * size.n_frames)
 def animals(
-    source: AnySource,
     counts: Counts,
     symbols: Symbols,
     tree: StateTree,
-    *,
-    threads: int,
-    progress: Progress | None,
 ) -> AnimalTable:
     """List all animals with a few numbers of each, and tell of which the study holds the frames."""
-    group = tree.states_at(max(tree.levels))
-    if isinstance(source, MemorySource):
-        shares = time_budget(symbols.relabel(group))
-    else:
-        shares = shares_of_files(source, group, threads=threads, progress=progress)
     used = np.asarray(counts.lagged.sum(axis=0) + counts.lagged.sum(axis=1)) > 0
     return AnimalTable(
         individuals=counts.individuals,
@@ -311,7 +301,7 @@ def animals(
         windows=counts.windows,
         transitions=counts.transitions,
         entropy_rates=counts.entropy_rates,
-        shares=shares,
+        shares=time_shares(counts.visits, tree.states_at(max(tree.levels))),
         entropy_rate=entropy_rate(MarkovChain.from_counts(counts.framewise, symbols.sampling.interval)),
         n_unseen=int((used & (symbols.visits() == 0)).sum()),
     )

@@ -150,9 +150,7 @@ class Store:
                     leftover.unlink()
 
     def forget_traces(self) -> None:
-        """Remove task logs and directories that were made for a run which came to nothing."""
-        for log in self.parts.glob("*.tasks"):
-            log.unlink()
+        """Remove directories that were made for a run which came to nothing."""
         (self.parts / LOCK_FILE).unlink(missing_ok=True)
         for place in self._made:
             with contextlib.suppress(OSError):  # something else lies there
@@ -165,8 +163,9 @@ class Store:
         return self._entries_in(self.whole)
 
     def find(self, stage: Stage, key: str) -> Entry | None:
-        """Look for a stage of this key, in a file of its own or in that of the study."""
-        for file in (self._part(stage.name, key), self.whole):
+        """Look for a stage of this key, in the file of the study or in one of its own."""
+        # the file of the study first: files of single stages are removed once it holds them
+        for file in (self.whole, self._part(stage.name, key)):
             entry = self._entries_in(file).get(stage.name)
             if entry is not None and entry.key == key:
                 return entry

@@ -219,9 +219,11 @@ class Study:
             Settings by name, as of the tree: ``n_behaviours=5``.
         """
         asked = Settings.model_validate(self.graph.asked.model_dump() | changes)
+        # what is chosen from the data may come out otherwise
+        if any(name in one.settings for one in CORE if one.role == "first" for name in changes):
+            return Study(self.graph.under(asked, None))
         settings = CompleteSettings.model_validate(self.settings.model_dump() | changes)
-        graph = dataclasses.replace(self.graph, asked=asked, settings=settings)
-        return Study(graph)
+        return Study(self.graph.under(asked, settings))
 
     # --- files --------------------------------------------------------------------------------------------------------
 
@@ -363,11 +365,19 @@ def _graph(
     return Graph(stages=STAGES, asked=settings, given={"source": source, "given_basis": basis}, store=store, size=size)
 
 
-def finish_study(study: Study) -> Study:
-    """Compute all that every study has, and refuse names for states that it does not have."""
+def finish_study(study: Study, asked: Mapping[str, str] | None = None) -> Study:
+    """Compute all that every study has, and refuse names for states that it does not have.
+
+    Parameters
+    ----------
+    study
+        To be computed.
+    asked
+        New names whose states must be there; all of its settings by default. Others wait until the tree has them.
+    """
     study.graph.bring([name for one in KEPT for name in one.gives])
     given = {level: study.given_names(level) for level in study.tree.levels}
-    check_renames(given, study.settings.names)
+    check_renames(given, study.settings.names if asked is None else asked)
     for level in study.tree.levels:
         study.names(level)
     return study
