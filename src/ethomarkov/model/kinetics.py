@@ -4,21 +4,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ethomarkov._core.interval import Interval, jackknife_interval
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.dwell_laws import LawChoice, choose_law
 from ethomarkov.coarse.kinetics import Dwells, JumpChain, animal_rates, find_dwells, jump_chain, time_budget
 from ethomarkov.coarse.passage import (
+    MOST_CHAINS,
     ChapmanKolmogorov,
     CoarseTimes,
     Rates,
     chapman_kolmogorov,
+    count_by_unit,
     hopping_rates,
     mean_first_passage,
+    resampled_units,
     two_state_times,
 )
 from ethomarkov.exceptions import EthomarkovError
+from ethomarkov.markov import Spectrum
+from ethomarkov.markov.spectrum import slowest_time_by_unit
 from ethomarkov.model.behaviour import BehaviourModel
 
 LONGEST_LAG, N_LAGS = 16, 20
@@ -106,6 +112,19 @@ def steady_rates(model: BehaviourModel, level: int) -> tuple[CoarseTimes, Rates,
     frames = np.unique(np.geomspace(1, max(longest, 2), N_LAGS).round().astype(int))
     times = two_state_times(model.symbols, group, frames / rate)
     return times, hopping_rates(model.symbols, group, model.chain.lag), times.steady_lag()[1]
+
+
+def slowest_relaxation(model: BehaviourModel, spectrum: Spectrum) -> Interval:
+    """Give the slowest relaxation time of the chain of all animals its interval over animals, or blocks of one.
+
+    Parameters
+    ----------
+    model, spectrum
+        The model, and the slow modes of its chain.
+    """
+    unit, n_units, over = resampled_units(model.symbols, MOST_CHAINS)
+    _, left_out = slowest_time_by_unit(count_by_unit(model.symbols, model.chain.lag, unit, n_units), model.chain.lag)
+    return jackknife_interval(float(spectrum.relaxation_times[0]), left_out, over)
 
 
 def dwell_laws(kinetics: Kinetics, seed: int) -> dict[str, LawChoice]:

@@ -10,6 +10,7 @@ from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion import propel
+from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd, paper_lags
 from ethomarkov.locomotion.drag import DragFit, DragSearch, fit_drag_ratio
 from ethomarkov.model.behaviour import BehaviourModel
 
@@ -149,3 +150,14 @@ def _speed_correlations(computed: AnimalPath, measured: AnimalPath | None) -> Fl
         if known.sum() > 2 and np.ptp(here[known]) > 0 and np.ptp(there[known]) > 0:
             found[k] = np.corrcoef(here[known], there[known])[0, 1]
     return found
+
+
+def measured_diffusion(found: Reconstruction) -> Diffusion | None:
+    """Fit the diffusion coefficient of the measured paths; None where there are none, or they are short."""
+    if found.measured is None:
+        return None
+    rate = found.measured.sampling.rate
+    lags = np.unique(np.rint(paper_lags() * rate).astype(int)) / rate
+    displacement = msd(found.measured, lags, across_gaps=True)
+    known = np.isfinite(displacement.msd[:, displacement.lags <= 100]).any()
+    return diffusion(displacement) if known else None

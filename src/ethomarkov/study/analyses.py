@@ -16,11 +16,13 @@ from ethomarkov.coarse.smoothing import SmoothStates, smooth_states
 from ethomarkov.foraging.coverage import SweepRule
 from ethomarkov.foraging.states import ForageRule, Foraging, forage_states
 from ethomarkov.locomotion.drag import DragSearch
+from ethomarkov.locomotion.resistive import Scheme
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
 from ethomarkov.markov.entropy_scan import ScanGrid, quick_grid, scan_entropy
 from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
 from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
 from ethomarkov.markov.selection import EntropyTable
+from ethomarkov.model.application import Application, apply_model
 from ethomarkov.model.behaviour import MACRO, BehaviourModel
 from ethomarkov.model.kinetics import Kinetics, dwell_laws, state_kinetics
 from ethomarkov.model.paths import Reconstruction, reconstruct_paths
@@ -30,8 +32,10 @@ from ethomarkov.simulation.animal import Start
 from ethomarkov.simulation.postures import UnfoldMethod
 from ethomarkov.states import DelayEmbedding, Microstates, Symbols
 from ethomarkov.states.projection import Method, SequenceMap, map_sequences
+from ethomarkov.study.source import MemorySource
 from ethomarkov.study.stage import Size, Stage, stage
 from ethomarkov.study.stages import growth_rule
+from ethomarkov.synthetic.worm import WormTruth
 from ethomarkov.validation.ensembles import (
     AnimalRunSet,
     RunSet,
@@ -40,6 +44,7 @@ from ethomarkov.validation.ensembles import (
     run_animals,
     run_states,
 )
+from ethomarkov.validation.known_truth import KnownTruth, compare_with_truth
 from ethomarkov.validation.splits import CrossValidation
 from ethomarkov.validation.validate import (
     Predictions,
@@ -250,10 +255,16 @@ def state_runs(
 
 @stage(role="analysis", seconds=lambda size: 3e-5 * size.n_frames)
 def reconstruction(
-    model: BehaviourModel, *, window: float = 20.0, n_windows: int | None = None, seed: int, threads: int
+    model: BehaviourModel,
+    *,
+    window: float = 100.0,
+    n_windows: int | None = None,
+    drag_scheme: Scheme = "midpoint",
+    seed: int,
+    threads: int,
 ) -> Reconstruction:
     """Compute the paths of recorded animals from their postures, beside the measured ones, and fit the drag ratio."""
-    search = DragSearch(window=window, n_windows=n_windows, scheme=model.scheme)
+    search = DragSearch(window=window, n_windows=n_windows, scheme=drag_scheme)
     return reconstruct_paths(model, search, rng=seed, threads=threads)
 
 
@@ -293,12 +304,13 @@ def predictions(
     *,
     min_measure: float,
     n_runs: int = MOST_WALKS,
+    entry_walks: int | None = None,
     seed: int,
     threads: int,
     progress: Progress | None,
 ) -> Predictions:
     """Measure how far ahead the model predicts, in what it has learned from and in what it has not."""
-    n_walks = min(n_runs, MOST_WALKS)
+    n_walks = min(n_runs, MOST_WALKS) if entry_walks is None else entry_walks
     return predict(model, min_measure=min_measure, n_walks=n_walks, seed=seed, threads=threads, progress=progress)
 
 
@@ -352,6 +364,21 @@ def validation(
     return assemble_validation(model, [one.check for one in animal_runs.animals], predictions, splits)
 
 
+@stage(role="analysis", seconds=lambda size: 2e-5 * size.n_frames)
+def known_truth(
+    model: BehaviourModel, spectrum: Spectrum, reconstruction: Reconstruction, truth: WormTruth
+) -> KnownTruth:
+    """Set what the model of synthetic worms says beside the truth that is hidden in them."""
+    drag = reconstruction.drag
+    return compare_with_truth(model, truth, spectrum, None if drag is None else drag.median)
+
+
+@stage(role="analysis", seconds=lambda size: 2e-6 * size.n_frames)
+def application(model: BehaviourModel, applied: MemorySource, *, threads: int) -> Application:
+    """Label new recordings with the model's microstates, and tell whether it covers them."""
+    return apply_model(model, applied.recording, threads=threads)
+
+
 ANALYSES: tuple[Stage, ...] = (
     free_choice,
     entropy_scan,
@@ -371,4 +398,6 @@ ANALYSES: tuple[Stage, ...] = (
     held_out_splits,
     published_splits,
     validation,
+    application,
+    known_truth,
 )

@@ -248,6 +248,12 @@ class Graph:
         changed._entries, changed._by_digest = self._entries, self._by_digest
         return changed
 
+    def with_given(self, given: Mapping[str, Any]) -> "Graph":
+        """Give the same graph with more that is given; what is known already is shared."""
+        changed = dataclasses.replace(self, given=given, given_digests=dict(self.given_digests))
+        changed._entries, changed._by_digest = self._entries, self._by_digest
+        return changed
+
     def _variants(self, stage: Stage) -> list[Entry]:
         here = [entry for entry in reversed(self._entries.values()) if entry.stage == stage.name]
         there = self.store.variants(stage.name) if self.store is not None else []
@@ -320,9 +326,19 @@ class Graph:
     def _digest(self, name: str, options: Mapping[str, Any]) -> str:
         if name in self._producer:
             return self._ensure(self._producer[name], options).digests[name]
+        return self.given_digest(name)
+
+    def given_digest(self, name: str) -> str:
+        """Give the fingerprint of something that is given; empty where it never was."""
         if name not in self.given_digests:
             self.given_digests[name] = _content(self.given[name]) if name in self.given else ""
         return self.given_digests[name]
+
+    def digest_given(self) -> dict[str, str]:
+        """Give the digests of all that was given, by which results of a study that is read back are recognised."""
+        for name in self.given:
+            self._digest(name, {})
+        return {name: mark for name, mark in sorted(self.given_digests.items()) if mark}
 
     def _load(self, entry: Entry, name: str) -> Any:  # noqa: ANN401 (any result)
         place = name, entry.digests[name]

@@ -68,3 +68,11 @@ def read_records(path: Path) -> dict[str, StageRecord]:
         return {one["stage"]: StageRecord(**{name: one[name] for name in names}) for one in former}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
+
+
+def read_inputs(path: Path) -> dict[str, object]:
+    """Read what went into the last complete run; nothing where there is no readable file."""
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))["inputs"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

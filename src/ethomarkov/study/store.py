@@ -116,10 +116,14 @@ class Store:
         self.parts = directory / RESULTS_FOLDER
         self._attrs: dict[Path, dict[str, dict[str, Any]]] = {}
         self._made: list[Path] = []
+        self._is_held = False
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs away from this directory, and clear away what an interrupted one left half-written."""
+        if self._is_held:
+            yield
+            return
         self._made = [place for place in (self.parts, self.directory, *self.directory.parents) if not place.exists()]
         lock = FileLock(self.parts / LOCK_FILE)
         try:
@@ -134,10 +138,12 @@ class Store:
                 f"{self.directory}: results cannot be written there ({error.strerror}). Choose another directory with "
                 "--out."
             ) from error
+        self._is_held = True
         try:
             self._clear_leftovers()
             yield
         finally:
+            self._is_held = False
             lock.release()
             (self.parts / LOCK_FILE).unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # results lie there
@@ -182,7 +188,8 @@ class Store:
         if entry.file is None:
             raise InputFormatError(f"{stage.name} is in no file.")
         kinds = {f"{stage.name}/{name}": stage.gives[name] for name in names}
-        found = load_results(entry.file, kinds)
+        # The file of the study takes over what had one of its own.
+        found = load_results(entry.file if entry.file.exists() else self.whole, kinds)
         return {name: found.get(f"{stage.name}/{name}") for name in names}
 
     def attrs(self) -> dict[str, Any]:

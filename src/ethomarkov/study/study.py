@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import platform
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast, overload
@@ -17,7 +18,7 @@ from ethomarkov._core.types import Progress
 from ethomarkov.coarse import Cut
 from ethomarkov.coarse.naming import StateTraits, rename
 from ethomarkov.coarse.tree import StateTree
-from ethomarkov.exceptions import EthomarkovError, InputFormatError
+from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning, InputFormatError
 from ethomarkov.io.digest import digest
 from ethomarkov.io.results import load_group_attrs
 from ethomarkov.locomotion import Path as AnimalPath
@@ -35,7 +36,7 @@ from ethomarkov.states import Microstates, Symbols
 from ethomarkov.study.analyses import ANALYSES
 from ethomarkov.study.counts import AnimalTable
 from ethomarkov.study.graph import Graph, PlannedStage
-from ethomarkov.study.provenance import write_provenance
+from ethomarkov.study.provenance import PROVENANCE_FILE, read_inputs, write_provenance
 from ethomarkov.study.renaming import renamed
 from ethomarkov.study.settings import SETTINGS_FILE, CompleteSettings, Settings, write_settings
 from ethomarkov.study.source import AnySource, MemorySource, Source
@@ -55,6 +56,7 @@ WORTH_KEEPING = 5.0
 TREE_SETTINGS = ("n_behaviours", "min_measure", "n_resamples", "names")
 """Settings that `ethomarkov states` changes."""
 DEFAULT_SETTINGS = Settings()
+NOTHING_ELSE: Mapping[str, Any] = {}
 
 
 Value = TypeVar("Value")
@@ -200,6 +202,22 @@ class Study:
         self.graph.threads, self.graph.progress = threads, progress
         return self
 
+    @property
+    def results_folder(self) -> Path | None:
+        """Where results of analyses are kept; None for a study in memory."""
+        return None if self.graph.store is None else self.graph.store.parts
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others from writing into the study's directory; a study in memory has none."""
+        with contextlib.nullcontext() if self.graph.store is None else self.graph.store.locked():
+            yield
+
+    def keep_in(self, directory: Path) -> "Study":
+        """Keep results of analyses in another directory from now on; gives the study itself."""
+        self.graph.store = Store(directory)
+        return self
+
     # --- changed studies ----------------------------------------------------------------------------------------------
 
     def replace(self, **results: Any) -> "Study":  # noqa: ANN401 (any results)
@@ -235,7 +253,7 @@ class Study:
             "schema": STUDY_SCHEMA,
             "settings": self.settings.model_dump_json(),
             "asked": self.graph.asked.model_dump_json(),
-            "given": json.dumps(dict(sorted(self.graph.given_digests.items()))),
+            "given": json.dumps(self.graph.digest_given()),
             "version": __version__,
             "python": platform.python_version(),
             "numpy": np.__version__,
@@ -248,8 +266,16 @@ class Study:
         return [self.graph.entry(one.name) for one in KEPT]
 
     @classmethod
-    def load(cls, directory: Path | str) -> "Study":
-        """Read a study back, from its directory or its file; results are read when they are asked for."""
+    def load(cls, directory: Path | str, stages: tuple[Stage, ...] = STAGES) -> "Study":
+        """Read a study back, from its directory or its file; results are read when they are asked for.
+
+        Parameters
+        ----------
+        directory
+            Of the study, or its file.
+        stages
+            All that can be asked of it.
+        """
         file = Path(directory)
         file = file / STUDY_FILE if file.is_dir() else file
         groups = _study_groups(file)
@@ -259,7 +285,7 @@ class Study:
         if missing:
             raise InputFormatError(f"{file}: lacks {', '.join(missing)}. Run it again.")
         asked, settings, given = _stored_settings(file, groups[""])
-        graph = Graph(stages=STAGES, asked=asked, settings=settings, given_digests=given, store=store, known=entries)
+        graph = Graph(stages=stages, asked=asked, settings=settings, given_digests=given, store=store, known=entries)
         study = cls(graph)
         segments = study.postures.segments
         graph.size = segments.n_rows, segments.n_individuals
@@ -294,12 +320,14 @@ def _stored_settings(file: Path, attrs: Mapping[str, Any]) -> tuple[Settings, Co
 # --- running ---------------------------------------------------------------------------------------------------------
 
 
-def run_study(
+def run_study(  # noqa: PLR0913 (what is run, where, and how)
     recording: Recording | Source,
     settings: Settings | None = None,
     *,
     basis: PostureBasis | None = None,
     directory: Path | None = None,
+    stages: tuple[Stage, ...] = STAGES,
+    given: Mapping[str, Any] = NOTHING_ELSE,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Study:
@@ -317,17 +345,72 @@ def run_study(
     directory
         Where every stage is kept as soon as it is complete, and the study in the end. Run again after any
         interruption, or with other settings, it computes only what is not there yet. Nothing is written by default.
+    stages
+        All that can be asked of the study; the package's own by default.
+    given
+        What some of them need beside the recording, by name: the "truth" of synthetic worms.
     threads
         Cores to use; the result does not depend on it.
     progress
         Called as the work goes on.
     """
     graph = _graph(recording, settings or DEFAULT_SETTINGS, basis, directory)
+    graph = dataclasses.replace(graph, stages=stages, given={**graph.given, **given})
     graph.threads, graph.progress = threads, progress
-    if graph.store is None:
-        return finish_study(Study(graph))
+    asked = graph.asked.names if "names" in graph.asked.model_fields_set else {}
+    graph.asked = _remembered(graph)
     with written(graph):
-        return finish_study(Study(graph))
+        return finish_study(Study(graph), asked)
+
+
+def begin_study(
+    recording: Recording | Source,
+    settings: Settings | None = None,
+    *,
+    basis: PostureBasis | None = None,
+    directory: Path | None = None,
+) -> Study:
+    """Give a study of which nothing is computed before it is asked for; `run_study` takes over what is there.
+
+    Parameters
+    ----------
+    recording, settings, basis, directory
+        As for `run_study`.
+    """
+    return Study(_graph(recording, settings or DEFAULT_SETTINGS, basis, directory))
+
+
+def regrow_study(study: Study, names: Mapping[str, str], **changes: Any) -> Study:  # noqa: ANN401 (settings)
+    """Give a study another tree and new names, and write what changes into its directory.
+
+    Parameters
+    ----------
+    study
+        That was loaded from a directory.
+    names
+        From names that the study gives to new ones; earlier ones stay.
+    changes
+        Settings of the tree, see `Settings`.
+    """
+    grown = study.with_settings(names={**study.settings.names, **names}, **changes)
+    with written(grown.graph):
+        return finish_study(grown, names)
+
+
+def apply_study(study: Study, recording: Recording, *, directory: Path) -> Study:
+    """Set new recordings beside a study, to ask for "application"; results are kept in a directory of their own.
+
+    Parameters
+    ----------
+    study
+        With its model.
+    recording
+        Of new animals, at the study's sampling rate.
+    directory
+        Where results are kept.
+    """
+    given = {**study.graph.given, "applied": MemorySource(recording)}
+    return Study(study.graph.with_given(given)).keep_in(directory)
 
 
 def plan_study(
@@ -363,6 +446,27 @@ def _graph(
         size = sum(file.stat().st_size for file in source.files) // 26, len(source.files)  # five numbers a frame
     store = None if directory is None else Store(directory)
     return Graph(stages=STAGES, asked=settings, given={"source": source, "given_basis": basis}, store=store, size=size)
+
+
+def _remembered(graph: Graph) -> Settings:
+    """Keep the tree and the names that a study in the same directory was given, as far as nothing else is said now.
+
+    It must be the same study: of the same recordings, with the same settings otherwise.
+    """
+    attrs = {} if graph.store is None else graph.store.attrs()
+    try:
+        former, given = Settings.model_validate_json(attrs["asked"]), json.loads(attrs["given"])
+    except (KeyError, ValueError):  # no study there, or one of another version
+        return graph.asked
+    free = {name for name in TREE_SETTINGS if name not in graph.asked.model_fields_set}
+    is_same = all(graph.given_digest(name) == given.get(name) for name in ("source", "given_basis"))
+    if not is_same or former.model_dump(exclude=free) != graph.asked.model_dump(exclude=free):
+        return graph.asked
+    changed = {name: getattr(former, name) for name in free if getattr(former, name) != getattr(graph.asked, name)}
+    if changed:
+        said = ", ".join(f"{name} = {value!r}" for name, value in sorted(changed.items()))
+        warnings.warn(f"The study keeps what was set with `states`: {said}.", EthomarkovWarning, stacklevel=3)
+    return Settings.model_validate(graph.asked.model_dump() | changed)
 
 
 def finish_study(study: Study, asked: Mapping[str, str] | None = None) -> Study:
@@ -408,7 +512,7 @@ def _write(study: Study, store: Store) -> None:
     if not _is_written(study, store, entries):
         write_settings(store.directory / SETTINGS_FILE, study.settings)
         study.save(store.directory)
-    write_provenance(store.directory, graph, entries, _inputs(graph))
+    write_provenance(store.directory, graph, entries, _inputs(graph, store.directory))
     store.drop_parts([one.name for one in KEPT])
 
 
@@ -418,12 +522,15 @@ def _is_written(study: Study, store: Store, entries: Sequence[Entry]) -> bool:
     keys = {one.stage: one.key for one in entries}
     is_same = attrs.get("settings") == study.settings.model_dump_json()
     is_asked = attrs.get("asked") == study.graph.asked.model_dump_json()
-    return is_same and is_asked and {name: one.key for name, one in there.items()} == keys
+    is_given = json.loads(attrs.get("given", "{}")).items() >= study.graph.digest_given().items()
+    return is_same and is_asked and is_given and {name: one.key for name, one in there.items()} == keys
 
 
-def _inputs(graph: Graph) -> dict[str, object]:
-    """Give the fingerprints of what went in."""
+def _inputs(graph: Graph, directory: Path) -> dict[str, object]:
+    """Give the fingerprints of what went in; of a study that was read back, those that were written before."""
     source = graph.given.get("source")
+    if source is None:
+        return read_inputs(directory / PROVENANCE_FILE)
     files: object = ""
     if isinstance(source, MemorySource):
         files = str(source.recording.dataset.attrs.get("source_file", ""))

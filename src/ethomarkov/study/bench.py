@@ -1,0 +1,312 @@
+"""What a study costs on this machine: time and memory of its stages, how they grow, and what a larger one needs."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ethomarkov._core.types import Progress
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.study.graph import TICKS, peak_memory
+from ethomarkov.study.provenance import PROVENANCE_FILE
+from ethomarkov.study.settings import Settings
+from ethomarkov.study.study import run_study
+from ethomarkov.synthetic import SyntheticWorms, simulate_worms
+
+WORM_SECONDS = 2100.0
+PAPER_FRAMES = 12 * 33_600
+"""Of the published recordings: twelve worms of 35 minutes at 16 Hz."""
+N_WORMS = (2, 4, 8)
+"""Never a single worm: a core that works alone is faster than two at once, which would look like growth."""
+KEEPING = "keeping"
+"""What is no stage: fingerprints of inputs, and writing results as they come and in the end."""
+FIRST_USE = {"n_states": 20, "n_resamples": 1, "n_walks": 2, "simulated_minutes": 1.0}
+"""Settings of the tiny study that compiles the kernels."""
+LEAST_SECONDS = 0.1
+"""Shorter stages do not tell how they grow: their times differ more from run to run than from size to size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where the time was measured.
+
+    Parameters
+    ----------
+    processor, cores, memory_gb
+        Name, number, and memory; NaN where the system does not tell.
+    system
+        Operating system.
+    versions
+        Of Python and of the packages that do the work.
+    """
+
+    processor: str
+    cores: int
+    memory_gb: float
+    system: str
+    versions: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Describe it in a line."""
+        memory = "" if np.isnan(self.memory_gb) else f", {self.memory_gb:.0f} GB"
+        cores = f"{self.cores} core{'' if self.cores == 1 else 's'}"
+        return f"{self.processor}, {cores}{memory}, {self.system}; {', '.join(self.versions)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageCost:
+    """What one stage took at one size.
+
+    Parameters
+    ----------
+    stage
+        Its name.
+    n_frames
+        Recorded.
+    seconds, cpu_seconds
+        On the clock, and of all processors.
+    peak_gb
+        Largest memory of the process up to then.
+    """
+
+    stage: str
+    n_frames: int
+    seconds: float
+    cpu_seconds: float
+    peak_gb: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What studies of several sizes took.
+
+    Parameters
+    ----------
+    machine, threads
+        Where, and on how many cores.
+    settings
+        Of the studies.
+    costs
+        Of every stage at every size, smaller sizes first.
+    first_use_seconds
+        Of a tiny study before, in which kernels are compiled if they were not yet; no part of the costs.
+    """
+
+    machine: Machine
+    threads: int
+    settings: Settings
+    costs: tuple[StageCost, ...]
+    first_use_seconds: float
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names in their order."""
+        return tuple(dict.fromkeys(cost.stage for cost in self.costs))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Frames of the recordings, ascending."""
+        return tuple(dict.fromkeys(cost.n_frames for cost in self.costs))
+
+    def of(self, stage: str) -> tuple[StageCost, ...]:
+        """List the costs of a stage, smaller sizes first."""
+        return tuple(cost for cost in self.costs if cost.stage == stage)
+
+    def growth(self, stage: str) -> float:
+        """Exponent with which the CPU time of a stage grows with frames; NaN if it is too short to tell.
+
+        CPU time, because a clock also counts what others do on the machine, and because animals that are worked on side
+        by side take as long as one.
+        """
+        cpu = [cost.cpu_seconds for cost in self.of(stage)]
+        return growth_exponent(self.sizes, cpu) if cpu[-1] >= LEAST_SECONDS else float("nan")
+
+    def seconds_at(self, stage: str, n_frames: int) -> float:
+        """Extrapolate the time of a stage on the clock: as its CPU time grows, on as many cores as at the largest size.
+
+        Parameters
+        ----------
+        stage
+            Its name.
+        n_frames
+            Of the recording.
+        """
+        costs = self.of(stage)
+        cpu = extrapolate(self.sizes, [cost.cpu_seconds for cost in costs], n_frames)
+        return costs[-1].seconds * cpu / max(costs[-1].cpu_seconds, 1e-9)
+
+    def peak_at(self, n_frames: int) -> float:
+        """Extrapolate the largest memory of a study, in GB."""
+        peaks = [max(cost.peak_gb for cost in self.costs if cost.n_frames == size) for size in self.sizes]
+        return extrapolate(self.sizes, peaks, n_frames)
+
+
+def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """Give the slope of values against sizes, both in logarithms; NaN where a value is not positive.
+
+    Examples
+    --------
+    >>> round(growth_exponent([1, 2, 4], [3, 12, 48]), 6)
+    2.0
+    """
+    both = np.array([sizes, values], dtype=float)
+    if len(set(sizes)) < 2 or not (both > 0).all() or not np.isfinite(both).all():
+        return float("nan")
+    log_size, log_value = np.log(both)
+    return float(np.polyfit(log_size, log_value, 1)[0])
+
+
+def extrapolate(sizes: Sequence[float], values: Sequence[float], size: float) -> float:
+    """Extrapolate from the value at the largest size, by the exponent or along a straight line, whichever gives more.
+
+    A cost that is fixed in part makes the exponent too small; there the line is right. A cost that grows faster than
+    its size makes the line too low; there the exponent is right.
+
+    Parameters
+    ----------
+    sizes, values
+        Measured, ascending in size.
+    size
+        Sought.
+
+    Examples
+    --------
+    >>> round(extrapolate([1, 2, 4], [3, 12, 48], 8), 6), round(extrapolate([1, 2, 4], [11, 12, 14], 8), 6)
+    (192.0, 18.0)
+    """
+    if not np.isfinite(values).all():
+        return float("nan")
+    slope = float(np.polyfit(np.asarray(sizes, dtype=float), values, 1)[0])
+    line = values[-1] + max(slope, 0.0) * (size - sizes[-1])
+    exponent = growth_exponent(sizes, values)
+    return max(line, values[-1] * (size / sizes[-1]) ** max(exponent, 0.0)) if np.isfinite(exponent) else line
+
+
+def bench_study(
+    n_worms: Sequence[int] = N_WORMS,
+    settings: Settings | None = None,
+    *,
+    seconds: float = WORM_SECONDS,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Bench:
+    """Time all stages of a study on synthetic worms, at several sizes.
+
+    By default recordings are as long as the published ones and microstates as many, so that nothing but the number of
+    worms differs.
+
+    Parameters
+    ----------
+    n_worms
+        Worms of each size, at least two sizes.
+    settings
+        Of the studies; a thousand microstates by default.
+    seconds
+        Of every recording.
+    threads
+        Cores to use.
+    progress
+        Called as the work goes on.
+    """
+    sizes = sorted(set(n_worms))
+    if len(sizes) < 2 or sizes[0] < 1:
+        raise InputFormatError(
+            f"Sizes of {list(n_worms)} worms; at least two different ones, of one worm or more, are needed to see how "
+            "costs grow."
+        )
+    settings = settings or Settings(n_states=1000)
+    began = time.monotonic()
+    _cost_of(simulate_worms(1, 60.0), settings.model_copy(update=FIRST_USE), threads, None)
+    first_use = time.monotonic() - began
+    costs: list[StageCost] = []
+    for done, n in zip(np.cumsum([0, *sizes[:-1]]).tolist(), sizes, strict=True):
+        report = _part_of(progress, done / sum(sizes), n / sum(sizes))
+        costs += _cost_of(simulate_worms(n, seconds, threads=threads), settings, threads, report)
+    return Bench(
+        machine=describe_machine(),
+        threads=threads,
+        settings=settings,
+        costs=tuple(costs),
+        first_use_seconds=first_use,
+    )
+
+
+def _cost_of(made: SyntheticWorms, settings: Settings, threads: int, progress: Progress | None) -> list[StageCost]:
+    """Run a study into a directory, as a user does, and read what its stages took from its provenance."""
+    n_frames = made.recording.segments.n_rows
+    with tempfile.TemporaryDirectory() as folder:
+        clock, cpu = time.monotonic(), time.process_time()
+        run_study(
+            made.recording, settings, basis=made.basis, directory=Path(folder), threads=threads, progress=progress
+        )
+        clock, cpu = time.monotonic() - clock, time.process_time() - cpu
+        told = json.loads(Path(folder, PROVENANCE_FILE).read_text(encoding="utf-8"))
+    costs = [
+        StageCost(
+            stage=one["stage"],
+            n_frames=n_frames,
+            seconds=one["seconds"],
+            cpu_seconds=one["cpu_seconds"],
+            peak_gb=one["peak_gb"],
+        )
+        for one in told["stages"]
+    ]
+    keeping = StageCost(
+        stage=KEEPING,
+        n_frames=n_frames,
+        seconds=max(clock - sum(cost.seconds for cost in costs), 0.0),
+        cpu_seconds=max(cpu - sum(cost.cpu_seconds for cost in costs), 0.0),
+        peak_gb=peak_memory(),
+    )
+    return [*costs, keeping]
+
+
+def _part_of(progress: Progress | None, before: float, share: float) -> Progress | None:
+    """Report the progress of a part as that of the whole."""
+    if progress is None:
+        return None
+
+    def report(what: str, done: int, total: int) -> None:
+        progress(what, round(TICKS * (before + share * done / max(total, 1))), TICKS)
+
+    return report
+
+
+def describe_machine() -> Machine:
+    """Tell on what this runs."""
+    packages = ("numpy", "scipy", "numba")
+    return Machine(
+        processor=_processor_name(),
+        cores=os.cpu_count() or 1,
+        memory_gb=_memory_gb(),
+        system=f"{platform.system()} {platform.release()}",
+        versions=(
+            f"Python {platform.python_version()}",
+            *(f"{name} {importlib.metadata.version(name)}" for name in packages),
+        ),
+    )
+
+
+def _processor_name() -> str:
+    """Read the name that Linux gives; other systems tell it to Python, or at least the kind of processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(iter(names), "") or platform.processor() or platform.machine()
+
+
+def _memory_gb() -> float:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    except (AttributeError, ValueError, OSError):  # Windows, and systems that do not tell
+        return float("nan")
