@@ -60,12 +60,15 @@ class RunSet:
         Of every recorded animal in the unit of its path; NaN where unknown.
     is_fitted
         Whether a body length was not recorded and had to be fitted to the measured speed.
+    reasons
+        Why some states cannot be simulated alone, in words.
     """
 
     runs: tuple[Runs, ...]
     measured: Displacement | None
     body_length: FloatArray = array_field("individual")
     is_fitted: bool
+    reasons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -144,7 +147,8 @@ def run_states(  # noqa: PLR0913 (what is simulated, and how)
         Cores to use; called after every state.
     """
     rule = _rule(model, how, model.whole_steps(how.seconds))
-    chosen = list(_states(model, level, state, start))
+    asked = list(_states(model, level, state, start))
+    chosen = [one for one in asked if isinstance(one, MarkovAnimal)]
     inside = threads if len(chosen) == 1 else 1
 
     def simulate(one: MarkovAnimal) -> Runs:
@@ -154,7 +158,8 @@ def run_states(  # noqa: PLR0913 (what is simulated, and how)
     if not found:
         raise InputFormatError("No state of this level can be simulated alone. Use a coarser level.")
     unknown = np.full(len(model.individuals), np.nan)
-    return RunSet(runs=tuple(found), measured=None, body_length=unknown, is_fitted=False)
+    reasons = tuple(one for one in asked if isinstance(one, str))
+    return RunSet(runs=tuple(found), measured=None, body_length=unknown, is_fitted=False, reasons=reasons)
 
 
 def observe_animals(
@@ -219,7 +224,8 @@ def _animals(model: BehaviourModel, animal: str) -> Iterator[tuple[int | None, M
                     raise
 
 
-def _states(model: BehaviourModel, level: int, state: str, start: Start) -> Iterator[MarkovAnimal]:
+def _states(model: BehaviourModel, level: int, state: str, start: Start) -> Iterator[MarkovAnimal | str]:
+    """Give what simulates each state that is asked for, or the reason why nothing does."""
     names = model.names(level)
     if state not in (EACH, *names):
         raise InputFormatError(
@@ -230,9 +236,10 @@ def _states(model: BehaviourModel, level: int, state: str, start: Start) -> Iter
         if state in (EACH, name):
             try:
                 yield model.confined(level, k, start=start)
-            except EthomarkovError:  # a state of a single microstate has nowhere to go
+            except EthomarkovError as error:  # a state of a single microstate has nowhere to go
                 if state != EACH:
                     raise
+                yield str(error)
 
 
 def _length(model: BehaviourModel, lengths: FloatArray, individual: int | None) -> tuple[float, str]:
