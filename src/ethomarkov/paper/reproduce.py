@@ -35,7 +35,7 @@ from ethomarkov.study.graph import TICKS, Graph
 from ethomarkov.study.provenance import PROVENANCE_FILE, read_records
 from ethomarkov.study.settings import Settings
 from ethomarkov.study.store import StageRecord
-from ethomarkov.study.study import KEPT, Study, run_study, written
+from ethomarkov.study.study import KEPT, Study, run_study
 from ethomarkov.synthetic.worm import STATE_NAMES, SyntheticWorms
 from ethomarkov.validation.known_truth import ESTIMATE, KnownTruth
 
@@ -194,7 +194,7 @@ def reproduce_paper(
         progress=_part_of(progress, 0.0, STUDY_SHARE),
     )
     study.working(threads, _part_of(progress, STUDY_SHARE, 1.0))
-    results, errors, records = _ask(study.graph, _targets(data), settings.options(study.finest))
+    results, errors, records = _ask(study, _targets(data), settings.options(study.finest))
     study.working(threads, progress)
     evidence = Evidence(model=study.model, seed=settings.seed, worms=data.worms)
     rows = _score(data, study, evidence, results, errors)
@@ -210,8 +210,10 @@ def _given(data: PaperData) -> dict[str, Any]:
     return {"worms": tuple(data.worms), **truth}
 
 
-def _targets(data: PaperData) -> tuple[str, ...]:
-    return TARGETS if data.synthetic is None else (*TARGETS, TRUTH)
+def _targets(data: PaperData) -> list[str]:
+    """List what is asked for, in the order of the stages, so that the progress only goes on."""
+    wanted = {*TARGETS} if data.synthetic is None else {*TARGETS, TRUTH}
+    return [name for one in ALL_STAGES for name in one.gives if name in wanted]
 
 
 def _part_of(progress: Progress | None, first: float, last: float) -> Progress | None:
@@ -227,10 +229,11 @@ def _part_of(progress: Progress | None, first: float, last: float) -> Progress |
 
 
 def _ask(
-    graph: Graph, targets: Sequence[str], options: Mapping[str, Any]
+    study: Study, targets: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, EthomarkovError], tuple[StageRecord, ...]]:
-    """Ask the graph for results: those that could be had, why the others could not, and how they were computed."""
-    with written(graph):
+    """Ask a study for results: those that could be had, why the others could not, and how they were computed."""
+    graph = study.graph
+    with study.locked():
         errors = graph.attempt(targets, **options)
     known = [name for name in targets if name not in errors]
     results = {name: graph.result(name, **options) for name in known}

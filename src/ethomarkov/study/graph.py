@@ -115,7 +115,7 @@ class Graph:
     def bring(self, names: Sequence[str], **options: Any) -> None:  # noqa: ANN401
         """Compute results that are not known yet, with one progress for all of them."""
         with self._expecting(names, options):
-            self._follow(names, options)
+            self._follow(names, options, set())
 
     def attempt(self, names: Sequence[str], **options: Any) -> dict[str, EthomarkovError]:  # noqa: ANN401
         """Compute results as `bring` does; one that cannot be had does not cost the others.
@@ -125,20 +125,23 @@ class Graph:
         errors
             By name of the result that could not be had.
         """
-        errors = {}
+        errors, done = {}, set[str]()
         with self._expecting(names, options):
             for name in names:
                 try:
-                    self._follow([name], options)
+                    self._follow([name], options, done)
                 except EthomarkovError as error:
                     errors[name] = error
         return errors
 
-    def _follow(self, names: Sequence[str], options: Mapping[str, Any]) -> None:
+    def _follow(self, names: Sequence[str], options: Mapping[str, Any], done: set[str]) -> None:
+        """Bring all stages that some results need, each once; adds to what is done."""
         for one in self.order(names):
-            self._report(one.name, 0, 1)
-            self._ensure(one, options)
-            self._report(one.name, 1, 1)
+            if one.name not in done:
+                self._report(one.name, 0, 1)
+                self._ensure(one, options)
+                self._report(one.name, 1, 1)
+                done.add(one.name)
 
     @contextlib.contextmanager
     def _expecting(self, names: Sequence[str], options: Mapping[str, Any]) -> Iterator[None]:
