@@ -288,13 +288,20 @@ class Graph:
         """Tell what is known of a stage that only puts others together: these tell all, and nothing is computed yet."""
         mark = digest((stage.name, values, needs))
         if mark not in self._entries:
-            digests = dict.fromkeys(stage.gives, mark)
+            digests = self._put_together(stage, values, needs) if stage.by_content else dict.fromkeys(stage.gives, mark)
             self._entries[mark] = Entry(stage=stage.name, key=mark, digests=digests, needs=needs, settings=values)
         return self._entries[mark]
 
     def _is_as_known(self, stage: Stage, values: Mapping[str, Any], needs: Mapping[str, str]) -> bool:
         entry = self.known.get(stage.name)
         return entry is not None and dict(entry.settings) == dict(values) and dict(entry.needs) == dict(needs)
+
+    def _put_together(self, stage: Stage, values: dict[str, Any], needs: dict[str, str]) -> dict[str, str]:
+        """Make small results at once, to recognise them by their content."""
+        made = stage.compute(self._needed(stage, needs), values, self.threads, None)
+        digests = {name: _content(value) for name, value in made.items()}
+        self._by_digest |= {(name, digests[name]): value for name, value in made.items()}
+        return digests
 
     def _compute(self, stage: Stage, values: dict[str, Any], needs: dict[str, str], key: str) -> Entry:
         needed, watch = self._needed(stage, needs), Stopwatch()
@@ -427,29 +434,37 @@ class Graph:
         for stage in self.order(names):
             if not stage.is_kept:
                 continue
+            self._settle()
             entry = self._peek_entry(stage, options)
             if entry is not None:
                 self._entries.setdefault(entry.key, entry)
-                self._settle()
                 planned.append(PlannedStage(stage=stage.name, action="keep", reason="nothing changed", seconds=0.0))
                 continue
-            planned.append(self._plan_one(stage, options, is_there=stage.name in in_file))
+            planned.append(self._plan_one(stage, options, in_file.get(stage.name)))
         return planned
 
     def _settle(self) -> None:
-        """Complete the settings once postures and choice are known."""
-        ready = self._peek_entry(self._by_name[CHOICE], {})
-        if self.settings is None and ready is not None:
+        """Complete the settings once postures are known, and the choice is known or leaves nothing open."""
+        if self.settings is not None or self._peek_entry(self._producer["postures"], {}) is None:
+            return
+        if self._peek_entry(self._by_name[CHOICE], {}) is not None:
             self.completed()
+        elif self.asked.is_complete:
+            modes = {"n_modes": self.result("postures").n_components}
+            self.settings = CompleteSettings.model_validate(self.asked.model_dump() | modes)
 
-    def _plan_one(self, stage: Stage, options: Mapping[str, Any], *, is_there: bool) -> PlannedStage:
+    def _plan_one(self, stage: Stage, options: Mapping[str, Any], there: Entry | None) -> PlannedStage:
         unknown = [name for name in stage.needs if name in self._producer and self._unknown(name, options)]
-        if unknown:
-            action: Literal["check", "compute"] = "check" if is_there else "compute"
-            reason = f"depends on {', '.join(unknown)}"
-        else:
-            action, reason = "compute", "its settings or inputs changed" if is_there else "not computed yet"
+        is_open = bool(unknown) and (there is None or not self._is_reset(stage, options, there))
+        action: Literal["check", "compute"] = "check" if is_open and there is not None else "compute"
+        reason = "not computed yet" if there is None else "its settings or inputs changed"
+        reason = f"depends on {', '.join(unknown)}" if is_open else reason
         return PlannedStage(stage=stage.name, action=action, reason=reason, seconds=self._seconds(stage, options))
+
+    def _is_reset(self, stage: Stage, options: Mapping[str, Any], there: Entry) -> bool:
+        """Tell whether settings of a stage changed, as far as they are known."""
+        is_known = stage.role == "first" or self.settings is not None
+        return is_known and self.values(stage, options) != dict(there.settings)
 
     def _unknown(self, name: str, options: Mapping[str, Any]) -> bool:
         return self._peek_entry(self._producer[name], options) is None
