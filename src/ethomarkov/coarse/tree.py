@@ -151,6 +151,39 @@ class StateTree:
         states: IntArray = table[self.node_of]
         return states
 
+    def upto(self, level: int) -> "StateTree":
+        """Give the partition at the first levels alone, without what speaks for or against its divisions.
+
+        Parameters
+        ----------
+        level
+            Number of states at its finest level; one of `levels`.
+        """
+        kept = np.flatnonzero(self.born <= level)
+        number = {int(node): k for k, node in enumerate(kept)}
+        above = np.array([next(number[up] for up in self.ancestors(k) if up in number) for k in range(self.n_nodes)])
+        unknown = np.full(kept.size, np.nan)
+        return StateTree(
+            parent=np.array([number.get(int(self.parent[node]), -1) for node in kept]),
+            born=self.born[kept],
+            divided=np.where(self.divided[kept] <= level, self.divided[kept], -1),
+            measure=self.measure[kept],
+            node_of=np.append(above, -1)[self.node_of].astype(self.node_of.dtype),
+            coherence=unknown,
+            persistence=unknown,
+            undecided=unknown,
+            held_out=unknown,
+            is_supported=np.ones(kept.size, dtype=bool),
+            mode=np.zeros(kept.size, dtype=int),
+            relaxation=unknown,
+            noise=unknown,
+            left_over=np.zeros(kept.size, dtype=int),
+            stability=unknown,
+            remark=("",) * kept.size,
+            leftover=self.leftover,
+            lag=self.lag,
+        )
+
     def measures_at(self, level: int) -> FloatArray:
         """Share of time of the states of a level."""
         return self.measure[list(self.nodes_at(level))]

@@ -169,17 +169,17 @@ class DwellLaws:
 
 
 @stage(role="analysis", seconds=lambda size: 1e-5 * size.n_frames)
-def dwell_law(model: BehaviourModel, *, seed: int) -> DwellLaws:
+def dwell_law(macro_model: BehaviourModel, *, seed: int) -> DwellLaws:
     """Compare laws of the dwell times of the two macrostates on what was held out."""
-    return DwellLaws(laws=dwell_laws(state_kinetics(model, MACRO), seed))
+    return DwellLaws(laws=dwell_laws(state_kinetics(macro_model, MACRO), seed))
 
 
 @stage(role="analysis", seconds=lambda size: 1e-5 * size.n_frames)
 def published_dwell_law(
-    model: BehaviourModel, *, shortest_dwell: float = 0.75, n_dwell_resamples: int = 50, seed: int
+    macro_model: BehaviourModel, *, shortest_dwell: float = 0.75, n_dwell_resamples: int = 50, seed: int
 ) -> ExponentialSum:
     """Fit two exponentials to all dwell times of the two macrostates, as published."""
-    dwells = find_dwells(model.states(MACRO))
+    dwells = find_dwells(macro_model.states(MACRO))
     return paper_biexponential(dwells, shortest=shortest_dwell, n_resamples=n_dwell_resamples, rng=seed)
 
 
@@ -217,7 +217,7 @@ def _run_seconds(size: Size) -> float:
 
 @stage(role="analysis", seconds=_run_seconds)
 def runs(
-    model: BehaviourModel,
+    macro_model: BehaviourModel,
     *,
     n_runs: int = 1000,
     minutes: float = 35.0,
@@ -230,7 +230,7 @@ def runs(
 ) -> RunSet:
     """Simulate runs of the animals, and measure how far they get."""
     how = RunSettings(n_runs=n_runs, seconds=60 * minutes, unfolding=run_unfolding, ring=ring, seed=seed)
-    return run_animals(model, animal, how, threads=threads, progress=progress)
+    return run_animals(macro_model, animal, how, threads=threads, progress=progress)
 
 
 @stage(role="analysis", seconds=_run_seconds)
@@ -255,7 +255,7 @@ def state_runs(
 
 @stage(role="analysis", seconds=lambda size: 3e-5 * size.n_frames)
 def reconstruction(
-    model: BehaviourModel,
+    macro_model: BehaviourModel,
     *,
     window: float = 100.0,
     n_windows: int | None = None,
@@ -265,7 +265,7 @@ def reconstruction(
 ) -> Reconstruction:
     """Compute the paths of recorded animals from their postures, beside the measured ones, and fit the drag ratio."""
     search = DragSearch(window=window, n_windows=n_windows, scheme=drag_scheme)
-    return reconstruct_paths(model, search, rng=seed, threads=threads)
+    return reconstruct_paths(macro_model, search, rng=seed, threads=threads)
 
 
 @stage(role="analysis", seconds=lambda size: 5e-6 * 7 * 1600 * size.settings["n_runs"] / size.threads)
@@ -292,15 +292,15 @@ def foraging(
 
 @stage(role="analysis", seconds=lambda size: 1e-6 * size.n_frames * size.settings["n_runs"] / size.threads)
 def animal_runs(
-    model: BehaviourModel, *, n_runs: int = 200, seed: int, threads: int, progress: Progress | None
+    macro_model: BehaviourModel, *, n_runs: int = 200, seed: int, threads: int, progress: Progress | None
 ) -> AnimalRunSet:
     """Set every animal beside runs of its own model."""
-    return observe_animals(model, n_runs, seed=seed, threads=threads, progress=progress)
+    return observe_animals(macro_model, n_runs, seed=seed, threads=threads, progress=progress)
 
 
 @stage(role="analysis", seconds=lambda size: (5.0 + 2e-5 * size.n_frames) * size.n_animals / size.threads)
 def predictions(
-    model: BehaviourModel,
+    macro_model: BehaviourModel,
     *,
     min_measure: float,
     n_runs: int = MOST_WALKS,
@@ -311,12 +311,12 @@ def predictions(
 ) -> Predictions:
     """Measure how far ahead the model predicts, in what it has learned from and in what it has not."""
     n_walks = min(n_runs, MOST_WALKS) if entry_walks is None else entry_walks
-    return predict(model, min_measure=min_measure, n_walks=n_walks, seed=seed, threads=threads, progress=progress)
+    return predict(macro_model, min_measure=min_measure, n_walks=n_walks, seed=seed, threads=threads, progress=progress)
 
 
 @stage(role="analysis", seconds=lambda size: 4e-5 * size.n_frames * size.settings["n_held_out"] / size.threads)
 def held_out_splits(
-    model: BehaviourModel,
+    macro_model: BehaviourModel,
     *,
     n_held_out: int = 0,
     min_measure: float,
@@ -328,13 +328,13 @@ def held_out_splits(
     if not n_held_out:
         return None
     return cross_validate_model(
-        model, n_held_out, min_measure=min_measure, seed=seed, threads=threads, progress=progress
+        macro_model, n_held_out, min_measure=min_measure, seed=seed, threads=threads, progress=progress
     )
 
 
 @stage(role="analysis", seconds=lambda size: 1.5e-5 * size.n_frames * size.settings["n_repeats"] / size.threads)
 def published_splits(
-    model: BehaviourModel,
+    macro_model: BehaviourModel,
     *,
     n_repeats: int = 0,
     min_measure: float,
@@ -346,13 +346,13 @@ def published_splits(
     if not n_repeats:
         return None
     return cross_validate_model(
-        model, n_repeats, min_measure=min_measure, leaky=True, seed=seed, threads=threads, progress=progress
+        macro_model, n_repeats, min_measure=min_measure, leaky=True, seed=seed, threads=threads, progress=progress
     )
 
 
 @stage(role="analysis", is_kept=False)
 def validation(
-    model: BehaviourModel,
+    macro_model: BehaviourModel,
     animal_runs: AnimalRunSet,
     predictions: Predictions,
     held_out_splits: CrossValidation | None,
@@ -361,7 +361,7 @@ def validation(
     """Put the parts of a validation together and draw its conclusions."""
     both = {"held-out": held_out_splits, "as published": published_splits}
     splits = {name: one for name, one in both.items() if one is not None}
-    return assemble_validation(model, [one.check for one in animal_runs.animals], predictions, splits)
+    return assemble_validation(macro_model, [one.check for one in animal_runs.animals], predictions, splits)
 
 
 @stage(role="analysis", seconds=lambda size: 2e-5 * size.n_frames)

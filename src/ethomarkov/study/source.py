@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from ethomarkov._core.parallel import map_tasks
+from ethomarkov._core.parallel import map_tasks, noted_in
 from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io import read
@@ -160,8 +160,9 @@ def map_parts(
             if progress is not None:
                 progress(stage, before + n, total)
 
-        # Sums of linear algebra depend on its threads in their last digit.
-        with threadpool_limits(1, user_api="blas"):
+        # Sums of linear algebra depend on its threads in their last digit. Answers are not logged: they may be as large
+        # as the recordings, and what is worth keeping of a part is written by its task.
+        with threadpool_limits(1, user_api="blas"), noted_in(None):
             answers = map_tasks(function, batch, threads=threads, progress=report)
         done += len(batch)
         yield from answers

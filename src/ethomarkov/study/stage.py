@@ -66,6 +66,9 @@ class Stage:
         When it runs.
     is_kept
         Whether results are kept in files; those that only put others together are not.
+    by_content
+        Whether results that are not kept are recognised by what they are, and not by what they are put together from:
+        for small ones that stay the same when their parts change.
     seconds
         Estimates its time.
     """
@@ -79,6 +82,7 @@ class Stage:
     how: tuple[str, ...]
     role: Role
     is_kept: bool
+    by_content: bool
     seconds: Callable[[Size], float]
 
     @property
@@ -114,13 +118,17 @@ class Stage:
 
 
 def stage(
-    *, seconds: Callable[[Size], float] = lambda size: 0.0, role: Role = "core", is_kept: bool = True
+    *,
+    seconds: Callable[[Size], float] = lambda size: 0.0,
+    role: Role = "core",
+    is_kept: bool = True,
+    by_content: bool = False,
 ) -> Callable[[Callable[..., Any]], Stage]:
     """Make a stage of a function; see `Stage`.
 
     Parameters
     ----------
-    seconds, role, is_kept
+    seconds, role, is_kept, by_content
         See `Stage`.
     """
 
@@ -137,6 +145,7 @@ def stage(
             how=tuple(one.name for one in named if one.name in HOW),
             role=role,
             is_kept=is_kept,
+            by_content=by_content,
             seconds=seconds,
         )
 

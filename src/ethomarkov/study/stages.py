@@ -4,8 +4,8 @@ Each is a function of results and settings; see `ethomarkov.study.stage`. Times 
 of 2024, from `ethomarkov bench`; only their ratios matter for the progress, and a plan says that they are estimates.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +26,7 @@ from ethomarkov.markov.entropy_scan import quick_grid, scan_entropy
 from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
 from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
 from ethomarkov.markov.selection import EntropyTable
-from ethomarkov.model.behaviour import BehaviourModel
+from ethomarkov.model.behaviour import MACRO, BehaviourModel
 from ethomarkov.model.labelling import label_postures, project_postures
 from ethomarkov.model.names import has_body_wave, tree_traits
 from ethomarkov.posture import PostureBasis
@@ -398,6 +398,46 @@ def path(
     return propel(simulated, drag_ratio, basis=basis, scheme=scheme, threads=threads)
 
 
+class MacroStates(NamedTuple):
+    """The two macrostates alone: what most analyses need of the tree, and what stays the same when it grows finer."""
+
+    macro_tree: StateTree
+    macro_traits: StateTraits
+
+
+@stage(is_kept=False, by_content=True)
+def macrostates(tree: StateTree, traits: StateTraits) -> MacroStates:
+    """Take the first two levels of the tree."""
+    level = min(MACRO, max(tree.levels))
+    nodes = np.flatnonzero(tree.born <= level)
+    rows = {item.name: getattr(traits, item.name)[nodes] for item in fields(StateTraits)}
+    return MacroStates(tree.upto(level), StateTraits(**rows))
+
+
+@stage(is_kept=False)
+def macro_model(
+    basis: PostureBasis | None,
+    microstates: Microstates,
+    chain: MarkovChain,
+    macro_tree: StateTree,
+    macro_traits: StateTraits,
+    postures: Series,
+    symbols: Symbols,
+    measured: Measured,
+    simulation_trial: SimulationChoice,
+    *,
+    n_delays: int,
+    unfolding: UnfoldMethod,
+    drag_ratio: float,
+    scheme: Scheme,
+) -> BehaviourModel:
+    """Put together what was learned, with the two macrostates alone."""
+    return _put_together(
+        basis, microstates, chain, macro_tree, macro_traits, postures, symbols, measured, simulation_trial,
+        n_delays=n_delays, unfolding=unfolding, drag_ratio=drag_ratio, scheme=scheme,
+    )  # fmt: skip
+
+
 @stage(is_kept=False)
 def model(
     basis: PostureBasis | None,
@@ -416,9 +456,26 @@ def model(
     scheme: Scheme,
 ) -> BehaviourModel:
     """Put together what was learned."""
+    return _put_together(
+        basis, microstates, chain, tree, traits, postures, symbols, measured, simulation_trial,
+        n_delays=n_delays, unfolding=unfolding, drag_ratio=drag_ratio, scheme=scheme,
+    )  # fmt: skip
+
+
+def _put_together(
+    basis: PostureBasis | None,
+    microstates: Microstates,
+    chain: MarkovChain,
+    tree: StateTree,
+    traits: StateTraits,
+    postures: Series,
+    symbols: Symbols,
+    measured: Measured,
+    simulation_trial: SimulationChoice,
+    **how: Any,  # noqa: ANN401 (fields of the model)
+) -> BehaviourModel:
     return BehaviourModel(
         basis=basis,
-        n_delays=n_delays,
         microstates=microstates,
         chain=chain,
         tree=tree,
@@ -428,9 +485,7 @@ def model(
         measured=measured,
         step=simulation_trial.chosen_lag,
         passage=simulation_trial.chosen_passage,
-        unfolding=unfolding,
-        drag_ratio=drag_ratio,
-        scheme=scheme,
+        **how,
     )
 
 
@@ -449,6 +504,8 @@ CORE = (
     simulation_trial,
     simulation,
     path,
+    macrostates,
+    macro_model,
     model,
 )
 """Stages of every study, in the order in which they run."""
