@@ -217,13 +217,16 @@ def _targets(data: PaperData) -> list[str]:
 
 
 def _part_of(progress: Progress | None, first: float, last: float) -> Progress | None:
-    """Let work that goes from nothing to all move a progress from one share to another."""
+    """Let work that goes from nothing to all move a progress from one share to another, and never back."""
     if progress is None:
         return None
-    told = progress
+    told, furthest = progress, 0
 
     def report(what: str, done: int, total: int) -> None:
-        told(what, round(TICKS * (first + (last - first) * done / max(total, 1))), TICKS)
+        nonlocal furthest
+        # stages that do several things in turn begin anew with each
+        furthest = max(furthest, round(TICKS * (first + (last - first) * done / max(total, 1))))
+        told(what, furthest, TICKS)
 
     return report
 

@@ -188,8 +188,7 @@ class Store:
         if entry.file is None:
             raise InputFormatError(f"{stage.name} is in no file.")
         kinds = {f"{stage.name}/{name}": stage.gives[name] for name in names}
-        # The file of the study takes over what had one of its own.
-        found = load_results(entry.file if entry.file.exists() else self.whole, kinds)
+        found = load_results(entry.file, kinds)
         return {name: found.get(f"{stage.name}/{name}") for name in names}
 
     def attrs(self) -> dict[str, Any]:
