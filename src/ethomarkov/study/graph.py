@@ -440,8 +440,13 @@ class Graph:
                 self._entries.setdefault(entry.key, entry)
                 planned.append(PlannedStage(stage=stage.name, action="keep", reason="nothing changed", seconds=0.0))
                 continue
-            planned.append(self._plan_one(stage, options, in_file.get(stage.name)))
+            planned.append(self._plan_one(stage, options, in_file.get(stage.name) or self._part_of(stage)))
         return planned
+
+    def _part_of(self, stage: Stage) -> Entry | None:
+        """Give the latest of what lies in files of their own."""
+        there = self.store.variants(stage.name) if self.store is not None else []
+        return there[0] if there else None
 
     def _settle(self) -> None:
         """Complete the settings once postures are known, and the choice is known or leaves nothing open."""
