@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import inspect
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -382,6 +383,8 @@ class Graph:
                 found[name] = options[name]
             elif name in type(settings).model_fields:
                 found[name] = getattr(settings, name)
+            elif default is inspect.Parameter.empty:
+                raise SettingsError(f"{stage.name} needs {name}, which nothing tells. Give it: {name}=...")
             else:
                 found[name] = default
         return found
