@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ethomarkov.simulation import unfold_postures as unfold_postures
     from ethomarkov.states import DelayEmbedding as DelayEmbedding
     from ethomarkov.states import Partition as Partition
+    from ethomarkov.study import Settings as Settings
+    from ethomarkov.study import Study as Study
+    from ethomarkov.study import run_study as run_study
     from ethomarkov.synthetic import simulate_worms as simulate_worms
-    from ethomarkov.workflow import Settings as Settings
-    from ethomarkov.workflow import Study as Study
-    from ethomarkov.workflow import run_study as run_study
 
 __version__ = "0.1.0"
 
@@ -34,15 +34,15 @@ _HOMES = {
     "Partition": "states",
     "PostureBasis": "posture",
     "Recording": "recording",
-    "Settings": "workflow",
-    "Study": "workflow",
+    "Settings": "study",
+    "Study": "study",
     "grow_tree": "coarse",
     "fill_gaps": "recording",
     "find_events": "posture",
     "propel": "locomotion",
     "read": "io",
     "resample": "recording",
-    "run_study": "workflow",
+    "run_study": "study",
     "simulate_symbols": "simulation",
     "simulate_worms": "synthetic",
     "slow_spectrum": "markov",

@@ -20,7 +20,6 @@ COMMANDS = {
     "reproduce": "Reproduce the paper from its data, or from synthetic worms, and score every published figure.",
     "data": "Fetch the paper's data, or say how to get it.",
     "run": "Run a study on your recordings.",
-    "stream": "Run a study on more recordings than fit into memory, a few at a time.",
     "choose": "Choose sequence length, number of microstates and lag, and say why; timescales above noise.",
     "states": "Divide the behaviour of a study into a tree of states; name and time them.",
     "simulate": "Simulate many runs of a study's animals or states, and how far they get.",
@@ -39,7 +38,7 @@ COMMANDS = {
     "bench": "Time the stages of a study on this machine, and say what larger studies would need.",
 }
 
-RENAMED = {"scan": "choose", "timescales": "choose"}
+RENAMED = {"scan": "choose", "timescales": "choose", "stream": "run --stream"}
 """Commands of earlier versions, and what does their work now."""
 READING = frozenset(COMMANDS) - {"demo", "data", "bench"}
 """Commands that begin by reading recordings or a study."""
@@ -66,7 +65,8 @@ def main() -> None:
     console = Console(stderr=True)
     if sys.argv[1:2] and sys.argv[1] in RENAMED:
         new = RENAMED[sys.argv[1]]
-        console.print(f"[bold red]error:[/] `{sys.argv[1]}` is now `ethomarkov {new}`; see `ethomarkov {new} --help`.")
+        see = f"see `ethomarkov {new.split()[0]} --help`"
+        console.print(f"[bold red]error:[/] `{sys.argv[1]}` is now `ethomarkov {new}`; {see}.")
         sys.exit(2)
     try:
         command, bound, _ = app.parse_args(exit_on_error=False, print_error=True)

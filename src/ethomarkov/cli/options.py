@@ -66,7 +66,7 @@ class RunningOptions:
             require_at_least(self.threads, 1, "--threads")
             require_at_most(self.threads, MOST_THREADS, "--threads")
         if self.cluster:
-            from ethomarkov.workflow.cluster import check_place
+            from ethomarkov.study.cluster import check_place
 
             check_place(self.cluster)
 

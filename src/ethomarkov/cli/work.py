@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.terminal import limited_threads
-from ethomarkov.workflow.cluster import cluster
-from ethomarkov.workflow.cluster_settings import ClusterSettings
+from ethomarkov.study.cluster import cluster
+from ethomarkov.study.cluster_settings import ClusterSettings
 
 
 @contextlib.contextmanager

@@ -2,34 +2,11 @@
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from ethomarkov.figures.style import DATA, figure_style, new_figure
+from ethomarkov.figures.style import DATA
 from ethomarkov.selection import ModelChoice
 
 CHOSEN, SECOND = "#D55E00", "#009E73"
-
-
-def draw_choice(choice: ModelChoice, interval: float, noise: float | None = None) -> Figure:
-    """Draw all that was compared, in four panels.
-
-    Parameters
-    ----------
-    choice
-        With what was tried.
-    interval
-        Seconds per frame.
-    noise
-        Seconds that shuffled states reach at the chosen lag, if known.
-    """
-    with figure_style():
-        figure = new_figure(8.5, 5.6)
-        panels = figure.subplots(2, 2)
-        draw_memory(panels[0, 0], choice, interval)
-        draw_information(panels[0, 1], choice, interval)
-        draw_numbers(panels[1, 0], choice)
-        draw_times(panels[1, 1], choice, noise)
-    return figure
 
 
 def draw_memory(axes: Axes, choice: ModelChoice, interval: float) -> None:

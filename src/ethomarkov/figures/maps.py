@@ -9,13 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import LinearSegmentedColormap, to_rgba_array
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ethomarkov._core.random import generator
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.figures.style import DATA, figure_style, new_figure, plain_text, state_colours
+from ethomarkov.figures.style import DATA, plain_text, state_colours
 from ethomarkov.markov import MarkovChain
 from ethomarkov.states.projection import SequenceMap
 
@@ -34,7 +33,6 @@ DOTS_AREA, SMALLEST_DOT, LARGEST_DOT = 3e4, 0.3, 12.0
 CELLS = 1000
 LARGEST_STATE, WIDEST_LINE = 60.0, 3.0
 LINK = "#555555"
-PANEL_WIDTH, PANEL_HEIGHT, PANEL_GAP, MOST_COLUMNS = 3.8, 2.9, 0.08, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,30 +116,23 @@ def draw_map_states(axes: Axes, sequence_map: SequenceMap, labels: IntArray, nam
     _name_axes(axes, sequence_map)
 
 
-def draw_map_panels(sequence_map: SequenceMap, panels: Sequence[MapPanel]) -> Figure:
+def draw_map_panels(panels: Sequence[Axes], sequence_map: SequenceMap, quantities: Sequence[MapPanel]) -> None:
     """Draw the same map once per quantity, as in Fig. 1c and S6 of the paper.
 
     Parameters
     ----------
+    panels
+        To draw on, one for each quantity.
     sequence_map
         Positions of the frames.
-    panels
+    quantities
         What to show, as from `motion_panels` or `mode_panels`.
     """
-    if not panels:
+    if not quantities:
         raise InputFormatError("There is nothing to draw on the map; pass at least one panel.")
-    n_columns = min(len(panels), MOST_COLUMNS)
-    n_rows = -(-len(panels) // n_columns)
-    with figure_style():
-        figure = new_figure(PANEL_WIDTH * n_columns, PANEL_HEIGHT * n_rows)
-        figure.set_layout_engine("constrained", wspace=PANEL_GAP)
-        grid = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
-        for axes, panel in zip(grid, panels, strict=False):
-            draw_map(axes, sequence_map, panel.values, label=panel.label, limits=panel.limits)
-            axes.set_title(panel.title)
-        for axes in grid[len(panels) :]:
-            axes.remove()
-    return figure
+    for axes, one in zip(panels, quantities, strict=True):
+        draw_map(axes, sequence_map, one.values, label=one.label, limits=one.limits)
+        axes.set_title(one.title)
 
 
 def motion_panels(omega: FloatArray, bend: FloatArray) -> list[MapPanel]:

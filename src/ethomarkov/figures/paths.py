@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from ethomarkov._core.interval import RANGE, mean_and_limits
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
@@ -16,14 +17,13 @@ from ethomarkov.figures.style import DATA, MISSING, MODES, SIMULATION, plain_tex
 from ethomarkov.locomotion import DragFit, Path
 from ethomarkov.locomotion.bearing import BearingSpectrum
 from ethomarkov.locomotion.displacement import Diffusion, Displacement
-from ethomarkov.locomotion.drag import rms_distance
+from ethomarkov.locomotion.drag_example import DragExample
 
 Band = Literal["runs", "mean"]
 """What a band or an error bar holds: 95 % of the runs (or animals), or the mean with 95 % confidence."""
 
 GUIDE = "#777777"
 INK = "#222222"
-LIMITS = (2.5, 97.5)
 MOST_WINDOWS_SHOWN = 60
 # Above each octave of frequency, a spectrum is averaged within so many bins.
 BINS_PER_OCTAVE = 12
@@ -134,71 +134,37 @@ def draw_state_path(
     axes.set_title(f"Path of {plain_text(path.segments.individuals[individual])}")
 
 
-def draw_path_reconstruction(
-    axes: Axes, measured: FloatArray, computed: Mapping[float, FloatArray], length_unit: str, *, mirrored: bool = False
-) -> None:
+def draw_path_reconstruction(axes: Axes, example: DragExample) -> None:
     """Draw a stretch of measured path, and what resistive force theory makes of the same postures.
 
     Parameters
     ----------
     axes
         To draw on.
-    measured
-        Positions, ``(frames, 2)``; NaN where unknown.
-    computed
-        Positions in the same frames, by drag ratio.
-    length_unit
-        Of all of them.
-    mirrored
-        Whether the measured path is a mirror image of what the postures describe, as `DragFit.is_mirrored` says; the
-        computed paths are then mirrored.
+    example
+        Measured and computed paths, as from `typical_window`.
 
     Notes
     -----
-    Fig. S5a (right). Postures do not tell place and direction: each computed path is shifted and turned to where its
+    Fig. S5a (right). Postures do not tell place and direction: each computed path was shifted and turned to where its
     root mean square distance, which the legend gives, is least.
     """
-    start = np.flatnonzero(np.isfinite(measured).all(axis=1))[:1]
+    start = np.flatnonzero(np.isfinite(example.measured).all(axis=1))[:1]
     if start.size == 0:
         raise InputFormatError("No position of the measured path is known; choose another stretch.")
-    origin = measured[start[0]]
-    axes.plot(*(measured - origin).T, color=INK, lw=2, label="measured")
+    origin = example.measured[start[0]]
+    axes.plot(*(example.measured - origin).T, color=INK, lw=2, label="measured")
     colours = (DATA, SIMULATION, *MODES[2:])
     styles = ("--", "-", "-.", ":")
-    for i, (drag_ratio, points) in enumerate(computed.items()):
-        aligned, distance = align_path(points * [1, -1] if mirrored else points, measured)
-        label = f"α = {drag_ratio:g}, rms {distance:.2g} {length_unit}"
-        axes.plot(
-            *(aligned - origin).T, color=colours[i % len(colours)], ls=styles[i % len(styles)], lw=1.2, label=label
-        )
+    computed = zip(example.drag_ratios, example.computed, example.distance, strict=True)
+    for i, (drag_ratio, points, distance) in enumerate(computed):
+        label = f"α = {drag_ratio:g}, rms {distance:.2g} {example.length_unit}"
+        style: dict[str, Any] = {"color": colours[i % len(colours)], "ls": styles[i % len(styles)], "lw": 1.2}
+        axes.plot(*(points - origin).T, label=label, **style)
     axes.plot(0, 0, "k+", ms=8, zorder=4)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    frame_plane(axes, length_unit, scale_bar=True)
+    frame_plane(axes, example.length_unit, scale_bar=True)
     axes.set_title("Path from postures")
-
-
-def align_path(points: FloatArray, measured: FloatArray) -> tuple[FloatArray, float]:
-    """Shift and turn a path to where its root mean square distance from another is least.
-
-    Returns
-    -------
-    aligned
-        The path in its new place.
-    distance
-        Root mean square, over frames known in both.
-    """
-    if points.shape != measured.shape:
-        raise InputFormatError(
-            f"A path of shape {points.shape} and a measured one of shape {measured.shape}; pass the same frames."
-        )
-    path, target = (np.asarray(a[:, 0] + 1j * a[:, 1], dtype=complex) for a in (points, measured))
-    known = np.isfinite(path) & np.isfinite(target)
-    if not known.any():
-        raise InputFormatError("The two paths have no frame in common; choose another stretch.")
-    middle, goal = path[known].mean(), target[known].mean()
-    turn = np.exp(1j * np.angle(np.vdot(path[known] - middle, target[known] - goal)))
-    aligned = (path - middle) * turn + goal
-    return np.stack([aligned.real, aligned.imag], axis=1), rms_distance(path[known], target[known])
 
 
 def _beginning(path: Path, start: int, stop: int, seconds: float | None) -> FloatArray:
@@ -423,25 +389,6 @@ def displacement_band(found: Displacement, band: Band) -> tuple[FloatArray, Floa
     return mean, low, high, f"mean of {n_rows} {found.over}\n(band: 95 % of {found.over})"
 
 
-def mean_and_limits(rows: FloatArray) -> FloatArray:
-    """Give the mean of every column and the two limits that hold 95 % of it; NaN is left out, and where all is, given.
-
-    Parameters
-    ----------
-    rows
-        Columns may have several axes.
-    """
-    known = np.isfinite(rows)
-    found = np.full((3, *rows.shape[1:]), np.nan)
-    whole = known.all(axis=0)
-    found[0, whole] = rows[:, whole].mean(axis=0)
-    found[1:, whole] = np.percentile(rows[:, whole], LIMITS, axis=0)
-    broken = known.any(axis=0) & ~whole  # numpy takes a hundred times as long for these
-    found[0, broken] = np.nanmean(rows[:, broken], axis=0)
-    found[1:, broken] = np.nanpercentile(rows[:, broken], LIMITS, axis=0)
-    return found
-
-
 def _draw_guides(axes: Axes, curves: Sequence[tuple[FloatArray, FloatArray]]) -> None:
     """Show how straight motion grows, above the start of the curves, and diffusion, above their end."""
     drawn = [(lags[mean > 0], mean[mean > 0]) for lags, mean in curves if (mean > 0).any()]
@@ -464,7 +411,7 @@ def _centre_and_limits(simulated: Diffusion, band: Band) -> tuple[float, float, 
     known = simulated.coefficient[np.isfinite(simulated.coefficient)]
     if band == "mean" or known.size < 2:
         return simulated.interval.estimate, simulated.interval.low, simulated.interval.high
-    low, high = np.percentile(known, LIMITS)
+    low, high = np.percentile(known, RANGE)
     return simulated.interval.estimate, float(low), float(high)
 
 

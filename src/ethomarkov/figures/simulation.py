@@ -1,88 +1,33 @@
 """Simulated animals beside the recorded ones: spectra and kymographs of their postures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.figure import Figure
 
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
-from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.figures.paths import draw_paths
-from ethomarkov.figures.style import DATA, MISSING, MODES, SIMULATION, figure_style, new_figure, plain_text
+from ethomarkov.exceptions import InputFormatError
+from ethomarkov.figures.style import DATA, MISSING, MODES, SIMULATION, plain_text
+from ethomarkov.posture.curvature import BodyQuantity, body_rows
+from ethomarkov.simulation.spectra import PostureSpectrum
 
-__all__ = [
-    "body_rows",
-    "draw_kymograph",
-    "draw_kymographs",
-    "draw_paths",
-    "draw_posture_spectra",
-    "posture_speed",
-    "welch_spectrum",
-]
-
-BodyQuantity = Literal["curvature", "angle"]
 BODY_LABELS = {"curvature": "curvature (rad per body length)", "angle": "tangent angle (rad)"}
 # White in the middle, since straight is nothing; purple and orange differ for colour-blind readers too.
 BODY_COLOURS = "PuOr_r"
 # Of the values, the share that the colours tell apart; the rest has the colour of the nearest limit.
 SHOWN_PERCENT = 98.0
 MOST_TEETH = 12
-CURVATURE_PARTS = 10
 
 
 # --- spectra ---------------------------------------------------------------------------------------------------------
 
 
-def posture_speed(postures: Series) -> Series:
-    """Measure how fast the posture changes: distance between successive frames per second, at the first of them."""
-    first, last = postures.segments.pairs(1)
-    speed = np.full((len(postures.values), 1), np.nan)
-    step = postures.values[last].astype(float) - postures.values[first]
-    speed[first, 0] = np.linalg.norm(step, axis=1) * postures.sampling.rate
-    return postures.with_rows(speed)
-
-
-def welch_spectrum(series: Series, component: int, segment: float = 30.0) -> tuple[FloatArray, FloatArray]:
-    """Estimate the power spectrum of one component, over all gap-free stretches of all animals.
-
-    Parameters
-    ----------
-    series
-        Rows in time.
-    component
-        Which column.
-    segment
-        Seconds per Hann-windowed segment, half overlapping; the mean of each is removed.
-
-    Returns
-    -------
-    frequency
-        Hertz.
-    power
-        Density, squared unit of the component per hertz.
-    """
-    from scipy.signal import periodogram
-
-    length = series.sampling.frames(segment, "segment")
-    starts = [np.arange(start, stop - length + 1, max(1, length // 2)) for start, stop, _ in series.segments]
-    rows = np.concatenate([np.empty(0, dtype=np.int64), *starts])
-    if rows.size == 0:
-        raise SamplingError(
-            f"segment={segment:g} s is longer than the longest gap-free stretch, "
-            f"{series.sampling.seconds(series.segments.longest()):g} s. Use a shorter segment."
-        )
-    pieces = series.values[rows[:, None] + np.arange(length), component].astype(float)
-    frequency, power = periodogram(pieces, series.sampling.rate, "hann", detrend="constant")
-    return frequency, power.mean(axis=0)
-
-
 def draw_posture_spectra(
-    axes: Axes, postures: Mapping[str, Series], quantity: int | Literal["speed"], *, lag: float, segment: float = 30.0
+    axes: Axes, spectra: Mapping[str, PostureSpectrum], quantity: int | Literal["speed"], *, lag: float
 ) -> None:
     """Draw the spectrum of a mode, or of the speed of posture, for data and simulations.
 
@@ -90,27 +35,23 @@ def draw_posture_spectra(
     ----------
     axes
         To draw on; the vertical axis is logarithmic.
-    postures
-        Mode amplitudes by name, the data first.
+    spectra
+        By name, the data first.
     quantity
         Index of the mode, or "speed".
     lag
         Seconds per step of the simulated walks. Joints between sequences leave peaks at its inverse and multiples of
         it, which are marked; what the data have there too is no artefact.
-    segment
-        Seconds, see `welch_spectrum`.
     """
-    if not postures:
+    if not spectra:
         raise InputFormatError("There are no postures to draw; pass at least one series.")
     colours = (DATA, SIMULATION, *MODES[2:])
-    reach = 0.0
-    for i, (name, series) in enumerate(postures.items()):
-        chosen, component = (posture_speed(series), 0) if quantity == "speed" else (series, quantity)
-        frequency, power = welch_spectrum(chosen, component, segment)
+    for i, (name, found) in enumerate(spectra.items()):
+        power = found.speed if quantity == "speed" else found.modes[quantity]
         # the first value is what is left of the mean, and the last has no neighbour above: neither is a density
         inner = slice(1, -1)
-        axes.plot(frequency[inner], power[inner], color=colours[i % len(colours)], lw=1.2, label=plain_text(name))
-        reach = max(reach, float(frequency[-1]))
+        axes.plot(found.frequency[inner], power[inner], color=colours[i % len(colours)], lw=1.2, label=plain_text(name))
+    reach = max(float(found.frequency[-1]) for found in spectra.values())
     teeth = np.arange(1, min(MOST_TEETH, int(reach * lag * (1 + 1e-9))) + 1) / lag
     for k, tooth in enumerate(teeth):
         label = None if k else f"multiples of {1 / lag:.3g} Hz, one per step"
@@ -123,32 +64,6 @@ def draw_posture_spectra(
 
 
 # --- kymographs ------------------------------------------------------------------------------------------------------
-
-
-def body_rows(angles: Series, quantity: BodyQuantity) -> FloatArray:
-    """Give curvature or tangent angle along the body, one row per frame, head first.
-
-    Parameters
-    ----------
-    angles
-        Tangent angles, as from `PostureBasis.reconstruct`.
-    quantity
-        "curvature" is the slope of the angle along the body, of parabolas fitted to a tenth of it, which takes out the
-        rounding of published modes; "angle" is the tangent angle, whose mean over the body is zero.
-    """
-    from scipy.signal import savgol_filter
-
-    if angles.n_components < 3:
-        raise InputFormatError(f"The body has {angles.n_components} segments; at least three have a curvature.")
-    if quantity == "angle":
-        return angles.values
-    if quantity == "curvature":
-        n = angles.n_components
-        width = max(3, 2 * (n // CURVATURE_PARTS // 2) + 1)
-        known, rows = angles.segments.valid, np.full(angles.values.shape, np.nan)
-        rows[known] = savgol_filter(angles.values[known], width, 2, deriv=1, delta=1 / n, axis=1)
-        return rows
-    raise InputFormatError(f"quantity={quantity!r} is not known. Use 'curvature' or 'angle'.")
 
 
 def draw_kymograph(
@@ -186,16 +101,19 @@ def draw_kymograph(
 
 
 def draw_kymographs(
+    panels: Sequence[Axes],
     stretches: Mapping[str, Series],
     *,
     quantity: BodyQuantity = "curvature",
     starts: Mapping[str, float] | None = None,
     seconds: float = 30.0,
-) -> Figure:
+) -> None:
     """Draw kymographs one below the other on one scale of colours, as data and simulation in Fig. S2a.
 
     Parameters
     ----------
+    panels
+        To draw on, one for each; a colour bar is added beside them.
     stretches
         Tangent angles of one animal or run each, by title.
     quantity
@@ -210,15 +128,12 @@ def draw_kymographs(
     starts = starts or {}
     rows = {name: _stretch(angles, quantity, starts.get(name, 0.0), seconds) for name, angles in stretches.items()}
     limit = _reach(list(rows.values()))
-    with figure_style():
-        figure = new_figure(8.0, 0.6 + 1.5 * len(rows))
-        grid = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (name, found) in zip(grid, rows.items(), strict=True):
-            mesh = _draw_mesh(axes, found, stretches[name].sampling.rate, 0.0, limit)
-            axes.set_title(plain_text(name))
-        grid[-1].set_xlabel("time (s)")
-        figure.colorbar(mesh, ax=list(grid), label=BODY_LABELS[quantity], extend="both")
-    return figure
+    for axes, (name, found) in zip(panels, rows.items(), strict=True):
+        mesh = _draw_mesh(axes, found, stretches[name].sampling.rate, 0.0, limit)
+        axes.set_title(plain_text(name))
+        axes.label_outer()
+    panels[-1].set_xlabel("time (s)")
+    panels[0].figure.colorbar(mesh, ax=list(panels), label=BODY_LABELS[quantity], extend="both")
 
 
 def _stretch(angles: Series, quantity: BodyQuantity, start: float, seconds: float) -> FloatArray:

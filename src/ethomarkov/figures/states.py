@@ -6,7 +6,6 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ethomarkov._core.interval import interval_of_mean
@@ -15,14 +14,12 @@ from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.coarse import Cut
 from ethomarkov.coarse.coherence import FLAT
-from ethomarkov.coarse.kinetics import find_dwells
+from ethomarkov.coarse.examples import longest_dwells
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.style import (
     DATA,
     MISSING,
     SIMULATION,
-    figure_style,
-    new_figure,
     plain_text,
     state_colours,
     state_labels,
@@ -36,7 +33,7 @@ N_BINS = 60
 SHOWN_PERCENT = 99.0
 DARK = "#333333"
 SET_STYLES = (("lower set", "--"), ("upper set", ":"))
-STAY_SECONDS = 8.0
+DWELL_SECONDS = 8.0
 N_BODIES, BODY_STEP, BODY_WIDTH = 5, 0.85, 0.07
 STEEPEST = 1.5
 """Tangent angle in radians at the ends of the colours; deep turns go beyond."""
@@ -252,21 +249,6 @@ def draw_trait_distribution(
     axes.set_title("Frames of each state (triangles: means)")
 
 
-def longest_stays(symbols: Symbols) -> IntArray:
-    """Find the longest uninterrupted stay in every state: first row and one past the last, ``-1`` if never visited.
-
-    The first of equals is taken.
-    """
-    dwells = find_dwells(symbols)
-    first = symbols.segments.offsets[dwells.individual] + np.rint(dwells.start * symbols.sampling.rate).astype(int)
-    stays = np.full((symbols.n_states, 2), -1)
-    for state in np.unique(dwells.state).tolist():
-        mine = np.flatnonzero(dwells.state == state)
-        longest = mine[dwells.n_steps[mine].argmax()]
-        stays[state] = first[longest], first[longest] + dwells.n_steps[longest]
-    return stays
-
-
 def _draw_angles(axes: Axes, angles: FloatArray, rate: float) -> None:
     """Draw the tangent angles along the body in time, the head on top.
 
@@ -321,12 +303,20 @@ def draw_bodies(axes: Axes, angles: FloatArray, colour: str = DATA) -> None:
 
 
 def draw_state_postures(
-    symbols: Symbols, postures: Series, basis: PostureBasis, names: Sequence[str], *, seconds: float = STAY_SECONDS
-) -> Figure:
-    """Draw the longest stay in each state: the angles along the body in time, and a few outlines of it.
+    panels: Sequence[Axes],
+    symbols: Symbols,
+    postures: Series,
+    basis: PostureBasis,
+    names: Sequence[str],
+    *,
+    seconds: float = DWELL_SECONDS,
+) -> None:
+    """Draw the longest dwell in each state: the angles along the body in time, and a few outlines of it.
 
     Parameters
     ----------
+    panels
+        To draw on, two for each state; a colour bar is added below them.
     symbols
         State of every frame.
     postures
@@ -336,38 +326,33 @@ def draw_state_postures(
     names
         Of the states.
     seconds
-        Longer stays are cut to this length, about their middle.
+        Longer dwells are cut to this length, about their middle.
 
     Notes
     -----
-    Fig. S8(b), where one state was represented by its second longest stay.
+    Fig. S8(b), where one state was represented by its second longest dwell.
     """
     if basis.features != "angle":
         raise InputFormatError(f"The basis is one of {basis.features}s; body shapes need tangent angles.")
     labels, rate = state_labels(names, symbols.n_states), symbols.sampling.rate
-    stays = longest_stays(symbols)
     longest = 0.0
-    with figure_style():
-        figure = new_figure(8.5, 1.0 + 0.85 * symbols.n_states)
-        grid = figure.subplots(symbols.n_states, 2, squeeze=False, width_ratios=[1, 1.1])
-        for state, (start, stop) in enumerate(stays.tolist()):
-            left, right = grid[state]
-            left.set_ylabel(labels[state], rotation=0, ha="right", va="center", labelpad=6)
-            right.set_axis_off()
-            if start < 0:
-                left.set(xticks=[], yticks=[])
-                left.text(0.5, 0.5, "never visited", transform=left.transAxes, ha="center", va="center")
-                continue
-            shown = _middle(start, stop, round(seconds * rate))
-            rows = Series.from_rows(postures.values[shown], postures.sampling)
-            angles = basis.reconstruct(rows).values
-            _draw_angles(left, angles, rate)
-            part = f" (middle {len(angles) / rate:.3g} s)" if len(angles) < stop - start else ""
-            left.set_title(f"longest stay {(stop - start) / rate:.1f} s{part}", fontsize="small", loc="right", pad=2)
-            draw_bodies(right, angles, state_colours(symbols.n_states)[state])
-            longest = max(longest, len(angles) / rate)
-        _finish_kymographs(figure, list(grid[:, 0]), longest)
-    return figure
+    for state, (start, stop) in enumerate(longest_dwells(symbols).tolist()):
+        left, right = panels[2 * state : 2 * state + 2]
+        left.set_ylabel(labels[state], rotation=0, ha="right", va="center", labelpad=6)
+        right.set_axis_off()
+        if start < 0:
+            left.set(xticks=[], yticks=[])
+            left.text(0.5, 0.5, "never visited", transform=left.transAxes, ha="center", va="center")
+            continue
+        shown = _middle(start, stop, round(seconds * rate))
+        rows = Series.from_rows(postures.values[shown], postures.sampling)
+        angles = basis.reconstruct(rows).values
+        _draw_angles(left, angles, rate)
+        part = f" (middle {len(angles) / rate:.3g} s)" if len(angles) < stop - start else ""
+        left.set_title(f"longest dwell {(stop - start) / rate:.1f} s{part}", fontsize="small", loc="right", pad=2)
+        draw_bodies(right, angles, state_colours(symbols.n_states)[state])
+        longest = max(longest, len(angles) / rate)
+    _finish_kymographs(list(panels[::2]), longest)
 
 
 def _middle(start: int, stop: int, most: int) -> slice:
@@ -376,7 +361,7 @@ def _middle(start: int, stop: int, most: int) -> slice:
     return slice(first, min(stop, first + most))
 
 
-def _finish_kymographs(figure: Figure, column: list[Axes], longest: float) -> None:
+def _finish_kymographs(column: list[Axes], longest: float) -> None:
     """Give all the same time axis, and one colour bar."""
     for axes in column:
         axes.set_xlim(0, longest or 1.0)
@@ -384,4 +369,6 @@ def _finish_kymographs(figure: Figure, column: list[Axes], longest: float) -> No
     column[-1].set_xlabel("time (s)")
     image = next((axes.images[0] for axes in column if axes.images), None)
     if image is not None:
-        figure.colorbar(image, ax=column, location="bottom", label="tangent angle (rad)", extend="both", aspect=40)
+        column[0].figure.colorbar(
+            image, ax=column, location="bottom", label="tangent angle (rad)", extend="both", aspect=40
+        )

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
@@ -26,7 +27,7 @@ STATES = (
     "#88CCEE", "#CC6677", "#DDCC77", "#332288", "#117733", "#AA4499",
     "#000000", "#999933", "#882255", "#661100", "#6699CC", "#44AA99",
 )  # fmt: skip
-LABEL_WIDTH, LABEL_LINES = 24, 3
+LABEL_WIDTH, LABEL_LINES, LEGEND_LETTERS = 24, 3, 30
 SAVED_DPI = 150
 
 _SETTINGS: Any = {
@@ -153,6 +154,19 @@ def state_labels(names: Sequence[str], n_states: int, width: int = LABEL_WIDTH) 
     if len(names) != n_states:
         raise InputFormatError(f"There are {len(names)} names for {n_states} states; give one name each.")
     return [plain_text(textwrap.fill(name, width, max_lines=LABEL_LINES, placeholder="…")) for name in names]
+
+
+def fold_legend(axes: Axes, **style: Any) -> None:  # noqa: ANN401 (as legend)
+    """Draw the legend of narrow axes anew, in short lines."""
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles, [textwrap.fill(label, LEGEND_LETTERS) for label in labels], **style)
+
+
+def remove_legend(axes: Axes) -> None:
+    """Take the legend away, where a neighbour has the same."""
+    legend = axes.get_legend()
+    if legend is not None:
+        legend.remove()
 
 
 def new_figure(width: float, height: float) -> Figure:

@@ -5,22 +5,18 @@ from typing import Any, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from ethomarkov._core.interval import Interval, Scale, mean_band
+from ethomarkov._core.interval import Interval, Scale, mean_and_limits, mean_band
 from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.kinetics import BESIDE
-from ethomarkov.figures.paths import GUIDE, INK, mean_and_limits
+from ethomarkov.figures.paths import GUIDE, INK
 from ethomarkov.figures.states import name_rows
 from ethomarkov.figures.style import (
     DATA,
     MODES,
     SIMULATION,
-    figure_style,
-    new_figure,
     plain_text,
     state_colours,
     state_labels,
@@ -29,6 +25,7 @@ from ethomarkov.validation.correlation import Autocorrelation
 from ethomarkov.validation.distribution import Distance, ModeDensity
 from ethomarkov.validation.drifting import Drift, EntryRate
 from ethomarkov.validation.held_out import HeldOut, Null
+from ethomarkov.validation.held_out_correlation import HeldOutCorrelation
 from ethomarkov.validation.prediction import PredictionError
 from ethomarkov.validation.splits import Comparison, CrossValidation
 
@@ -36,7 +33,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DATA_WIDTH, SIMULATION_WIDTH = 2.4, 1.3
 """A broad line for data stays visible below that of the simulation."""
 MIXING_HEIGHTS = (0.1, 0.05)  # of mixing times above the bottom, as shares of the height
-PANEL_WIDTH, MOST_COLUMNS = 1.75, 5
 ROOM = 1.08  # of axes, beyond the largest value
 APART = 0.17  # from the middle of a row to the two things that are compared in it
 NULLS: tuple[tuple[Null, str, str], ...] = (("memoryless", MODES[2], "o"), ("shuffled", MODES[3], "s"))
@@ -90,75 +86,35 @@ def draw_autocorrelation(
         axes.legend(loc="upper right", fontsize="small")
 
 
-def draw_autocorrelations(data: Autocorrelation, simulated: Autocorrelation, n_modes: int = 5) -> Figure:
-    """Draw the autocorrelations of the first modes side by side; see `draw_autocorrelation`."""
-    with figure_style():
-        figure, panels = _mode_panels(min(n_modes, data.values.shape[1]), share_height=True)
-        for k, axes in enumerate(panels):
-            draw_autocorrelation(axes, data, simulated, k, legend=False)
-            if k % MOST_COLUMNS:
-                axes.set_ylabel("")
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return figure
-
-
-def draw_test_autocorrelation(
-    axes: Axes, comparison: Comparison, lags: FloatArray, component: int, individual: int = 0
-) -> None:
+def draw_held_out_correlation(axes: Axes, found: HeldOutCorrelation, component: int, individual: int = 0) -> None:
     """Draw the autocorrelation of one mode in held-out data of an animal, and in runs learned from the rest.
 
     Parameters
     ----------
     axes
         To draw on.
-    comparison
-        Of a statistic that gives one row per mode and one column per lag.
-    lags
-        Seconds.
+    found
+        From `summarise_correlation`.
     component, individual
         Indices of the mode and of the animal.
 
     Notes
     -----
     Fig. S4a. Bands hold 95 % of the splits, and 95 % of the runs of all splits: both are of single recordings as long
-    as the held-out part.
+    as the held-out part. A single split or run has none.
     """
-    if comparison.test.ndim != 4 or comparison.test.shape[-1] != len(lags):
-        raise InputFormatError(
-            f"The statistic has shape {comparison.test.shape[2:]} for {len(lags)} lags; one row per mode and one "
-            "column per lag are needed."
-        )
-    _check_component(component, comparison.test.shape[2])
-    test = comparison.test[:, individual, component]
-    runs = comparison.simulated[:, individual, :, component].reshape(-1, len(lags))
-    draw_held_out_bands(axes, lags, (_spread(test), _spread(runs)), (len(test), len(runs)), component)
-    axes.legend(loc="upper right", fontsize="small")
-
-
-def draw_held_out_bands(
-    axes: Axes, lags: FloatArray, bands: tuple[Band, Band], counts: tuple[int, int], component: int
-) -> None:
-    """Draw what `draw_test_autocorrelation` does, from means and limits.
-
-    Parameters
-    ----------
-    axes
-        To draw on.
-    lags
-        Seconds.
-    bands
-        Mean, lower and upper limit of held-out data over splits, and of the runs of all splits.
-    counts
-        Splits, and runs.
-    component
-        Index of the mode.
-    """
-    sides = (("held-out data", "split", DATA, DATA_WIDTH), ("simulation", "run", SIMULATION, SIMULATION_WIDTH))
-    for (name, noun, colour, width), band, n in zip(sides, bands, counts, strict=True):
+    _check_component(component, found.test.shape[2])
+    sides = (
+        ("held-out data", "split", found.test, found.n_splits, DATA, DATA_WIDTH),
+        ("simulation", "run", found.simulated, found.n_runs, SIMULATION, SIMULATION_WIDTH),
+    )
+    for name, noun, table, n, colour, width in sides:
+        mean, low, high = table[individual, :, component]
+        band = (mean, low, high) if n > 1 else (mean, np.full_like(low, np.nan), np.full_like(high, np.nan))
         words = f"mean of {n} {noun}s\n(band: 95 % of them)" if n > 1 else count_of(n, noun)
-        _draw_band(axes, lags, band, colour=colour, label=f"{name}, {words}", lw=width)
+        _draw_band(axes, found.lags, band, colour=colour, label=f"{name}, {words}", lw=width)
     axes.axhline(0, color=GUIDE, lw=0.6, zorder=0)
-    axes.set(xlabel="lag (s)", ylabel="autocorrelation", xlim=(0, lags[-1]))
+    axes.set(xlabel="lag (s)", ylabel="autocorrelation", xlim=(0, found.lags[-1]))
     axes.set_title(f"Mode $a_{{{component + 1}}}$")
 
 
@@ -206,21 +162,6 @@ def draw_mode_density(
     )
     if legend:
         axes.legend(title=_halves_words(distance), fontsize="small", title_fontsize="small", **BESIDE)
-
-
-def draw_mode_densities(
-    data: ModeDensity, simulated: ModeDensity, distance: Distance | None = None, n_modes: int = 5
-) -> Figure:
-    """Draw the densities of the first modes side by side; see `draw_mode_density`."""
-    with figure_style():
-        figure, panels = _mode_panels(min(n_modes, len(data.edges)))
-        for k, axes in enumerate(panels):
-            draw_mode_density(axes, data, simulated, k, distance=distance, legend=False)
-            if k % MOST_COLUMNS:
-                axes.set_ylabel("")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2, title=_halves_words(distance))
-    return figure
 
 
 def draw_prediction_error(axes: Axes, data: PredictionError, simulated: PredictionError, share: float = 0.95) -> None:
@@ -347,19 +288,6 @@ def _draw_band(axes: Axes, x: FloatArray, band: Band, *, colour: str, label: str
     axes.plot(x, mean, color=colour, lw=lw, label=label)
     if np.isfinite(low).any():
         axes.fill_between(x, low, high, color=colour, alpha=0.22, lw=0)
-
-
-def _mode_panels(n_modes: int, *, share_height: bool = False) -> tuple[Figure, list[Axes]]:
-    """Make a figure with a panel for every mode, five in a row."""
-    n_columns = min(n_modes, MOST_COLUMNS)
-    n_rows = -(-n_modes // n_columns)
-    figure = new_figure(max(PANEL_WIDTH * n_columns, 4.0), 2.0 * n_rows + 0.7)
-    grid = figure.subplots(n_rows, n_columns, squeeze=False, sharey=share_height).ravel()
-    for axes in grid[n_modes:]:
-        axes.remove()
-    for axes in grid[:n_modes]:
-        axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    return figure, list(grid[:n_modes])
 
 
 def _distance_words(distance: Distance, component: int) -> str:

@@ -15,19 +15,14 @@ from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.maps import DIVERGING, OMEGA_LIMITS, SEQUENTIAL
+from ethomarkov.figures.panel import Results
 from ethomarkov.figures.style import state_colours
 from ethomarkov.io.atomic import atomic_path
-from ethomarkov.locomotion import Path as AnimalPath
-from ethomarkov.locomotion import propel
 from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.spectrum import relaxation_time, reversible_modes
-from ethomarkov.posture import phase_velocity
 from ethomarkov.report.policy import content_policy, read_template
 from ethomarkov.states import Symbols
-from ethomarkov.states.projection import SequenceMap
-from ethomarkov.workflow.paths import measured_path
-from ethomarkov.workflow.states import state_names
-from ethomarkov.workflow.study import Study
+from ethomarkov.states.symbols import mean_by_state
 
 Packed = dict[str, object]
 
@@ -40,75 +35,71 @@ SHOWN_SHARE = 0.98
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
 
 
-def write_explorer(study: Study, placed: SequenceMap, target: Path) -> Path:
+def write_explorer(results: Results, target: Path) -> Path:
     """Write the explorer of a study into a file.
 
     Parameters
     ----------
-    study
-        To look at.
-    placed
-        Where its sequences lie on a map.
+    results
+        Of the study by name, with a `sequence_map`.
     target
         The HTML file.
     """
-    page = render_explorer(study, placed)
+    page = render_explorer(results)
     with atomic_path(target) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return target
 
 
-def render_explorer(study: Study, placed: SequenceMap) -> str:
+def render_explorer(results: Results) -> str:
     """Make the page as text.
 
     Nothing in it can reach the network: its own policy forbids every request, and every script but the one it brings.
 
     Parameters
     ----------
-    study
-        To look at; of more than 800,000 frames the first are shown.
-    placed
-        Where its sequences lie on a map.
+    results
+        Of the study by name, with a `sequence_map`; of more than 800,000 frames the first are shown.
     """
-    _check_map(study, placed)
+    _check_map(results)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     script = read_template("explorer.js")
     return environment.from_string(read_template("explorer.html")).render(
-        script=Markup(script), policy=content_policy([script]), data=pack_study(study, placed), version=__version__
+        script=Markup(script), policy=content_policy([script]), data=pack_study(results), version=__version__
     )
 
 
-def pack_study(study: Study, placed: SequenceMap) -> Packed:
+def pack_study(results: Results) -> Packed:
     """Collect what the page shows, with arrays as base64.
 
     Per frame there is only what differs from frame to frame: its microstate, its place on the map and on the path, and
     its posture. All that is coloured is kept per microstate.
     """
-    n_rows = min(study.symbols.segments.n_rows, MOST_FRAMES)
-    path = _path(study)
-    segments = study.symbols.segments
+    symbols, postures, chain, placed = (results[name] for name in ("symbols", "postures", "chain", "sequence_map"))
+    segments, path = symbols.segments, results["shown_path"]
+    n_rows = min(segments.n_rows, MOST_FRAMES)
     return {
         "animals": list(segments.individuals),
         "offsets": np.minimum(segments.offsets, n_rows).tolist(),
-        "rate": study.postures.sampling.rate,
-        "lag": study.chain.lag,
-        "lagFrames": study.postures.sampling.frames(study.chain.lag),
-        "delays": study.settings.n_delays,
-        "about": _about(study, n_rows),
+        "rate": postures.sampling.rate,
+        "lag": chain.lag,
+        "lagFrames": postures.sampling.frames(chain.lag),
+        "delays": results["settings"].n_delays,
+        "about": _about(results, n_rows),
         "mapSource": placed.source,
-        "labels": pack_array(_labels(study.symbols)[:n_rows]),
+        "labels": pack_array(_labels(symbols)[:n_rows]),
         "frames": quantise(placed.frames[:n_rows]),
         "centers": pack_array(placed.centers.astype("<f4")),
-        "postures": quantise(study.postures.values[:n_rows]),
+        "postures": quantise(postures.values[:n_rows]),
         "path": None if path is None else quantise(path.centroid[:n_rows]),
         "pathUnit": "" if path is None else path.length_unit,
-        "pathIsMeasured": path is not None and measured_path(study) is not None,
-        "sequences": pack_array(study.microstates.centers.astype("<f4")),
-        "share": pack_array(_on_microstates(study.chain, study.chain.stationary).astype("<f4")),
-        "chain": _chain(study.chain),
-        "quantities": list(_quantities(study)),
-        "levels": [_level(study, level) for level in study.tree.levels],
-        "body": _body(study),
+        "pathIsMeasured": results["measured_path"] is not None,
+        "sequences": pack_array(results["microstates"].centers.astype("<f4")),
+        "share": pack_array(_on_microstates(chain, chain.stationary).astype("<f4")),
+        "chain": _chain(chain),
+        "quantities": list(_quantities(results)),
+        "levels": [_level(results, level) for level in results["tree"].levels],
+        "body": _body(results),
         "scales": {"diverging": _scale(DIVERGING), "sequential": _scale(mpl.colormaps[SEQUENTIAL])},
     }
 
@@ -133,8 +124,8 @@ def quantise(values: FloatArray) -> Packed:
     return {"codes": pack_array(codes), "low": low.tolist(), "step": step.tolist()}
 
 
-def _check_map(study: Study, placed: SequenceMap) -> None:
-    wanted = (study.symbols.segments.n_rows, study.microstates.n_states)
+def _check_map(results: Results) -> None:
+    placed, wanted = results["sequence_map"], (results["symbols"].segments.n_rows, results["microstates"].n_states)
     found = (len(placed.frames), len(placed.centers))
     if wanted != found:
         raise InputFormatError(
@@ -143,11 +134,12 @@ def _check_map(study: Study, placed: SequenceMap) -> None:
         )
 
 
-def _about(study: Study, n_rows: int) -> str:
-    segments, rate = study.symbols.segments, study.postures.sampling.rate
+def _about(results: Results, n_rows: int) -> str:
+    segments, rate = results["symbols"].segments, results["postures"].sampling.rate
+    n_states, n_delays = results["microstates"].n_states, results["settings"].n_delays
     words = (
         f"{count_of(segments.n_individuals, 'animal')} · {segments.n_rows / rate / 60:.0f} minutes at {rate:g} Hz · "
-        f"{count_of(study.microstates.n_states, 'microstate')} of {count_of(study.settings.n_delays, 'frame')}"
+        f"{count_of(n_states, 'microstate')} of {count_of(n_delays, 'frame')}"
     )
     return words if n_rows == segments.n_rows else f"{words} · the first {n_rows:,} of {segments.n_rows:,} frames"
 
@@ -175,17 +167,17 @@ def _chain(chain: MarkovChain) -> Packed:
     }
 
 
-def _quantities(study: Study) -> Iterator[Packed]:
+def _quantities(results: Results) -> Iterator[Packed]:
     """Give what can be shown as a colour, one value per microstate."""
-    if study.is_worm:
-        omega = _means(study.symbols, phase_velocity(study.postures))
-        yield _quantity("phase velocity ω", "cycles/s", omega, OMEGA_LIMITS)
-        yield _quantity("bend a₃", "", _means(study.symbols, study.postures.values[:, 2]))
-    values, modes = reversible_modes(study.chain, min(N_MODES, study.chain.states.size - 1))
+    symbols, chain, omega = results["symbols"], results["chain"], results["phase_velocity"]
+    if omega is not None:
+        yield _quantity("phase velocity ω", "cycles/s", mean_by_state(symbols, omega), OMEGA_LIMITS)
+        yield _quantity("bend a₃", "", mean_by_state(symbols, results["postures"].values[:, 2]))
+    values, modes = reversible_modes(chain, min(N_MODES, chain.states.size - 1))
     for k, (value, mode) in enumerate(zip(values, modes.T, strict=True)):
-        time = relaxation_time(float(value), study.chain.lag)
-        yield _quantity(f"slow mode φ{SUBSCRIPTS[k + 2]} ({time:.2g} s)", "", _on_microstates(study.chain, mode))
-    visits = study.symbols.visits().astype(float)
+        time = relaxation_time(float(value), chain.lag)
+        yield _quantity(f"slow mode φ{SUBSCRIPTS[k + 2]} ({time:.2g} s)", "", _on_microstates(chain, mode))
+    visits = symbols.visits().astype(float)
     with np.errstate(divide="ignore"):
         shares = np.where(visits > 0, np.log10(100 * visits / visits.sum()), np.nan)
     known = shares[np.isfinite(shares)]
@@ -202,36 +194,19 @@ def _quantity(label: str, unit: str, values: FloatArray, limits: tuple[float, fl
     return {"label": label, "unit": unit, "values": packed, "limits": list(limits), "scale": "diverging"}
 
 
-def _means(symbols: Symbols, values: FloatArray) -> FloatArray:
-    """Average a quantity of frames over every microstate; NaN where none was visited."""
-    rows = np.flatnonzero(symbols.segments.valid & np.isfinite(values))
-    labels = symbols.labels[rows]
-    visits = np.bincount(labels, minlength=symbols.n_states)
-    sums = np.bincount(labels, values[rows].astype(float), symbols.n_states)
-    return np.where(visits > 0, sums / np.maximum(visits, 1), np.nan)
-
-
-def _level(study: Study, level: int) -> Packed:
+def _level(results: Results, level: int) -> Packed:
     """Write the states of a level: those of the microstates, names, colours and shares of time."""
     return {
-        "states": pack_array(study.tree.states_at(level).astype(np.int16)),
-        "names": list(state_names(study, level)),
+        "states": pack_array(results["tree"].states_at(level).astype(np.int16)),
+        "names": list(results["names"][level]),
         "colours": list(state_colours(level)),
-        "shares": study.tree.measures_at(level).tolist(),
+        "shares": results["tree"].measures_at(level).tolist(),
     }
 
 
-def _path(study: Study) -> AnimalPath | None:
-    """Give the measured paths, or else paths computed from the postures, if they describe a body."""
-    measured = measured_path(study)
-    if measured is not None or study.basis is None or study.basis.features != "angle":
-        return measured
-    return propel(study.postures, study.settings.drag_ratio, basis=study.basis, scheme=study.settings.scheme)
-
-
-def _body(study: Study) -> Packed:
+def _body(results: Results) -> Packed:
     """Write how amplitudes become a body: tangent angles, keypoints, or none."""
-    basis = study.basis
+    basis = results["basis"]
     if basis is None:
         return {"kind": "amplitude"}
     rows = np.column_stack([basis.mean, basis.vectors])
@@ -243,7 +218,7 @@ def _body(study: Study) -> Packed:
         "kind": basis.features,
         "mean": pack_array(rows[:, 0].astype(np.float32)),
         "modes": pack_array(rows[:, 1:].T.astype(np.float32)),
-        "dragRatio": study.settings.drag_ratio,
+        "dragRatio": results["settings"].drag_ratio,
     }
 
 

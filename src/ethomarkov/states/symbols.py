@@ -7,7 +7,7 @@ import numpy as np
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
-from ethomarkov._core.types import IntArray
+from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 
 
@@ -60,3 +60,12 @@ class Symbols:
             segments=self.segments.keep(labels >= 0),
             sampling=self.sampling,
         )
+
+
+def mean_by_state(symbols: Symbols, values: FloatArray) -> FloatArray:
+    """Average a quantity of frames over every microstate; NaN where none was visited."""
+    rows = np.flatnonzero(symbols.segments.valid & np.isfinite(values))
+    labels = symbols.labels[rows]
+    visits = np.bincount(labels, minlength=symbols.n_states)
+    sums = np.bincount(labels, values[rows].astype(float), symbols.n_states)
+    return np.where(visits > 0, sums / np.maximum(visits, 1), np.nan)

@@ -181,16 +181,25 @@ class Graph:
         """Tell what is known of a stage, which is computed if need be."""
         return self._ensure(self._by_name[stage], options)
 
-    def held(self, name: str) -> Any | None:  # noqa: ANN401 (any result)
+    def held(self, name: str, **options: Any) -> Any | None:  # noqa: ANN401 (any result)
         """Give the latest result of an analysis that belongs to this very study; None where there is none.
 
-        A result belongs to the study if its key is the one that the study's own results give with its settings.
+        A result belongs to the study if its key is the one that the study's own results give with its settings; those of
+        other analyses may be any that belong to it.
+
+        Parameters
+        ----------
+        name
+            Of the result.
+        options
+            Settings that it must have been computed with; any by default.
         """
         stage = self._stage_of(name)
         if not stage.is_kept:
             return self._held_together(stage, name)
         for entry in self._variants(stage):
-            if self._peek(stage, entry.settings) == entry.key:
+            is_wanted = all(entry.settings.get(one) == value for one, value in options.items())
+            if is_wanted and self._belongs(stage, entry):
                 try:
                     return self._load(entry, name)
                 except InputFormatError:
@@ -212,9 +221,25 @@ class Graph:
         return [
             one.name
             for one in analyses
-            if (entries := self._variants(one))
-            and not any(self._peek(one, entry.settings) == entry.key for entry in entries)
+            if (entries := self._variants(one)) and not any(self._belongs(one, entry) for entry in entries)
         ]
+
+    def _belongs(self, stage: Stage, entry: Entry) -> bool:
+        """Tell whether a result was computed from results of this very study, by the code of today."""
+        if entry.key != stage.key(self.values(stage, entry.settings), entry.needs):
+            return False
+        return all(self._is_own(name, mark) for name, mark in entry.needs.items())
+
+    def _is_own(self, name: str, mark: str) -> bool:
+        """Tell whether a result of some content is one of this study, computing nothing."""
+        if name not in self._producer:
+            return self._digest(name, {}) == mark
+        stage = self._producer[name]
+        if stage.role == "analysis":
+            variants = self._variants(stage)
+            return any(one.digests.get(name) == mark and self._belongs(stage, one) for one in variants)
+        entry = self._peek_entry(stage, {})
+        return entry is not None and entry.digests[name] == mark
 
     def adopt(self, results: Mapping[str, Any], stages: Sequence[Stage]) -> None:
         """Take results as they are, whatever would have computed them.

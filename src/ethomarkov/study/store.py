@@ -154,6 +154,9 @@ class Store:
             for leftover in place.iterdir():
                 if LEFTOVER.match(leftover.name):
                     leftover.unlink()
+        for log in self.parts.glob("*.tasks"):
+            if log.with_suffix(".nc").exists():  # the stage was complete, and only its log not yet removed
+                log.unlink()
 
     def forget_traces(self) -> None:
         """Remove directories that were made for a run which came to nothing."""

@@ -190,9 +190,17 @@ class Study:
         self.graph.bring([name], **options)
         return self._renamed(name, self.graph.result(name, **options))
 
-    def held(self, name: str) -> Any | None:  # noqa: ANN401 (any result)
-        """Give the latest result of an analysis of this very study, whoever asked for it; None where there is none."""
-        return self._renamed(name, self.graph.held(name))
+    def held(self, name: str, **options: Any) -> Any | None:  # noqa: ANN401 (any result)
+        """Give the latest result of an analysis of this very study, whoever asked for it; None where there is none.
+
+        Parameters
+        ----------
+        name
+            Of the result.
+        options
+            Settings that it must have been computed with; any by default.
+        """
+        return self._renamed(name, self.graph.held(name, **options))
 
     def _renamed(self, name: str, result: Any) -> Any:  # noqa: ANN401 (any result)
         return renamed(result, self.settings.names, is_of_states=name == "state_runs")

@@ -1,6 +1,6 @@
 """How posture remembers itself: autocorrelation of data and of simulated runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,6 +115,17 @@ def ensemble_autocorrelation(
         n_pairs=np.concatenate([part.n_pairs for part in parts]),
         individuals=tuple(name for part in parts for name in part.individuals),
         over="runs",
+    )
+
+
+def stack_correlations(parts: Sequence[Autocorrelation], over: str) -> Autocorrelation:
+    """Put the curves of several animals, or of their runs, into one table."""
+    return Autocorrelation(
+        lags=parts[0].lags,
+        values=np.concatenate([part.values for part in parts]),
+        n_pairs=np.concatenate([part.n_pairs for part in parts]),
+        individuals=tuple(name for part in parts for name in part.individuals),
+        over=over,
     )
 
 

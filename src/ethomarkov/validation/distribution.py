@@ -1,6 +1,6 @@
 """Which postures occur: densities of the mode amplitudes, and how far data and simulation are apart."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -182,6 +182,16 @@ def ensemble_density(runs: Iterable[Series], edges: FloatArray) -> ModeDensity:
         share=np.concatenate([part.share for part in parts]),
         individuals=tuple(name for part in parts for name in part.individuals),
         over="runs",
+    )
+
+
+def stack_densities(parts: Sequence[ModeDensity], over: str) -> ModeDensity:
+    """Put the histograms of several animals, or of their runs, into one table."""
+    return ModeDensity(
+        edges=parts[0].edges,
+        share=np.concatenate([part.share for part in parts]),
+        individuals=tuple(name for part in parts for name in part.individuals),
+        over=over,
     )
 
 

@@ -183,7 +183,7 @@ def assemble_validation(
     animals, predictions, cross_validation
         What was measured.
     """
-    agreements = _agreements(animals)
+    agreements = agree(animals)
     return Validation(
         animals=tuple(animals),
         agreements=agreements,
@@ -259,8 +259,14 @@ def _run_entries(model: BehaviourModel, n_runs: int, seed: int) -> EntryRate:
     return _entries(model, walks.relabel(model.tree.states_at(MACRO)), "runs")
 
 
-def _agreements(animals: Sequence[AnimalCheck]) -> tuple[Agreement, ...]:
-    """Average every statistic over the animals that have it."""
+def agree(animals: Sequence[AnimalCheck]) -> tuple[Agreement, ...]:
+    """Average every statistic over the animals that have it.
+
+    Parameters
+    ----------
+    animals
+        Every animal against its own runs.
+    """
     rows: dict[tuple[str, str], list[Check]] = {}
     for animal in animals:
         for check in animal.checks:

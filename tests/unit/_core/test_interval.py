@@ -13,6 +13,7 @@ from ethomarkov._core.interval import (
     jackknife_limits,
     leave_one_out,
     mean_and_interval,
+    mean_and_limits,
     mean_band,
     percentile_interval,
 )
@@ -246,3 +247,21 @@ class TestResampling:
         assert (found.low, found.high) == pytest.approx((5.0, 95.0))
         assert (found.n, found.over) == (7, "runs")
         assert np.isnan(percentile_interval(3.0, np.empty(0), "runs", 1).low)
+
+
+def test_mean_and_limits_leave_out_what_is_missing():
+    rows = np.random.default_rng(0).normal(size=(50, 3, 2))
+    rows[:7, 0, 0] = np.nan
+    rows[:, 1, 1] = np.nan
+    found = mean_and_limits(rows)
+    assert np.isnan(found[:, 1, 1]).all()
+    for column in np.argwhere(np.isfinite(found[0])).tolist():
+        values = rows[:, *column]
+        values = values[np.isfinite(values)]
+        expected = [values.mean(), *np.percentile(values, [2.5, 97.5])]
+        np.testing.assert_allclose(found[:, *column], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(4, 0), (4, 3, 0)])
+def test_mean_and_limits_of_no_column(shape):
+    assert mean_and_limits(np.zeros(shape)).shape == (3, *shape[1:])

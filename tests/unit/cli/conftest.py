@@ -5,6 +5,7 @@ import dataclasses
 import io
 import math
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Callable
@@ -68,7 +69,7 @@ def cli(monkeypatch: pytest.MonkeyPatch) -> Cli:
 @pytest.fixture(autouse=True)
 def failures_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep nothing of runs that fail; else what took more than five seconds is kept, and the machine decides."""
-    monkeypatch.setattr("ethomarkov.workflow.engine.WORTH_KEEPING", math.inf)
+    monkeypatch.setattr("ethomarkov.study.study.WORTH_KEEPING", math.inf)
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ class Ran:
 
 
 @pytest.fixture(scope="session")
-def study(files, basis_file, made_once) -> Ran:
+def finished_study(files, basis_file, made_once) -> Ran:
     """A finished study of the two worms; nobody may write into it."""
 
     def make(folder: Path) -> None:
@@ -155,3 +156,11 @@ def study(files, basis_file, made_once) -> Ran:
     folder = made_once("study", make)
     said = ((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
     return Ran(folder / "made by run", *said)
+
+
+@pytest.fixture
+def study(finished_study, tmp_path_factory) -> Ran:
+    """A copy of the finished study, for commands that keep their results in it."""
+    copy = tmp_path_factory.mktemp("copy") / "study"
+    shutil.copytree(finished_study.directory, copy)
+    return dataclasses.replace(finished_study, directory=copy)

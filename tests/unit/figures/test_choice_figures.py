@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from ethomarkov.figures.choice import draw_choice, draw_information, draw_memory, draw_numbers, draw_times
+from ethomarkov.figures.choice import draw_information, draw_memory, draw_numbers, draw_times
 from ethomarkov.selection import choose_model
 from ethomarkov.synthetic.labelled import make_system
 
@@ -41,7 +41,3 @@ def test_times_with_noise_and_plateau(axes, choice):
     assert [0.3] in [list(line.get_ydata()) for line in axes.lines]
     words = [text.get_text() for text in axes.get_legend().get_texts()]
     assert any("no plateau" in word for word in words) is not choice.is_flat
-
-
-def test_four_panels(choice):
-    assert len(draw_choice(choice, 1 / 16).axes) == 4

@@ -9,9 +9,9 @@ from scipy import sparse
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.coarse import best_cut
+from ethomarkov.figures.paths import draw_paths
 from ethomarkov.figures.recording import draw_coverage, draw_recording, draw_traces
 from ethomarkov.figures.scan import draw_spectrum
-from ethomarkov.figures.simulation import draw_paths
 from ethomarkov.figures.states import draw_coherence
 from ethomarkov.figures.style import DATA, MISSING, figure_style, new_figure
 from ethomarkov.locomotion import Path

@@ -16,7 +16,7 @@ from ethomarkov.figures.maps import (
     mode_panels,
     motion_panels,
 )
-from ethomarkov.figures.style import MACROSTATES
+from ethomarkov.figures.style import MACROSTATES, figure_style
 from ethomarkov.markov import MarkovChain
 from ethomarkov.states.projection import SequenceMap
 
@@ -111,14 +111,16 @@ def test_values_that_do_not_belong_to_the_map_are_refused(axes, sequence_map):
     with pytest.raises(InputFormatError, match="no frame of the map has a value"):
         draw_map(axes, sequence_map, np.full(60, np.nan), label="x")
     with pytest.raises(InputFormatError, match="at least one panel"):
-        draw_map_panels(sequence_map, [])
+        draw_map_panels([], sequence_map, [])
 
 
 def test_panels_of_motion_and_of_slow_modes(sequence_map):
     rng = np.random.default_rng(1)
     omega, bend, modes = rng.normal(size=60), rng.normal(size=60), rng.normal(size=(60, 3))
     panels = motion_panels(omega, bend) + mode_panels(modes, np.array([6.39, 4.3, 3.4]), first=3)
-    figure = draw_map_panels(sequence_map, panels)
+    with figure_style():
+        figure = Figure(layout="constrained")
+        draw_map_panels(figure.subplots(1, 5), sequence_map, panels)
     figure.canvas.draw()
     maps = [one for one in figure.axes if one.collections and isinstance(one.collections[0], PathCollection)]
     assert len(maps) == 5

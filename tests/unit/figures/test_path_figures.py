@@ -8,15 +8,13 @@ import pytest
 from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from scipy import signal
 
 from ethomarkov._core.interval import bootstrap_interval
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
-from ethomarkov.exceptions import InputFormatError, SamplingError
+from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.paths import (
-    align_path,
     displacement_band,
     draw_bearing_spectrum,
     draw_diffusion,
@@ -29,18 +27,13 @@ from ethomarkov.figures.paths import (
     draw_state_path,
     octave_means,
 )
-from ethomarkov.figures.simulation import (
-    body_rows,
-    draw_kymograph,
-    draw_kymographs,
-    draw_posture_spectra,
-    posture_speed,
-    welch_spectrum,
-)
+from ethomarkov.figures.simulation import draw_kymograph, draw_kymographs, draw_posture_spectra
 from ethomarkov.figures.style import DATA, MACROSTATES, MISSING, SIMULATION
 from ethomarkov.locomotion import DragFit, DragSearch, Path
 from ethomarkov.locomotion.bearing import BearingSpectrum
 from ethomarkov.locomotion.displacement import Displacement, diffusion, msd
+from ethomarkov.locomotion.drag_example import DragExample
+from ethomarkov.simulation.spectra import PostureSpectrum, posture_speed, welch_spectrum
 
 HOSTILE = r"w$_1$ \frac{ ^_ %"
 
@@ -176,33 +169,10 @@ def test_labels_must_fit_the_path_and_the_names(axes):
         draw_state_path(axes, walks(1, 10), np.full(10, 2), ["run", "turn"])
 
 
-def test_a_turned_and_shifted_path_is_aligned_exactly(axes):
-    measured = walks(1, 60).centroid
-    turn = np.array([[np.cos(2), -np.sin(2)], [np.sin(2), np.cos(2)]])
-    aligned, distance = align_path(measured @ turn + [5, -3], measured)
-    np.testing.assert_allclose(aligned, measured, atol=1e-12)
-    assert distance == pytest.approx(0, abs=1e-6)
-
-
-def test_no_other_rotation_comes_closer():
-    measured, other = walks(1, 60).centroid.copy(), walks(1, 60, seed=1).centroid
-    measured[10:20] = np.nan
-    aligned, distance = align_path(other, measured)
-    known = np.isfinite(measured).all(axis=1)
-
-    def rms(points):
-        return np.sqrt(np.square(points - measured)[known].sum(axis=1).mean())
-
-    assert rms(aligned) == pytest.approx(distance)
-    middle = aligned[known].mean(axis=0)
-    for angle in np.linspace(0.05, 2 * np.pi - 0.05, 50):
-        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-        assert rms((aligned - middle) @ turn + middle) > distance
-
-
 def test_the_legend_of_a_reconstruction_gives_the_distance(axes):
     measured = walks(1, 60).centroid
-    draw_path_reconstruction(axes, measured, {5.0: 0.5 * measured, 30.0: measured}, HOSTILE)
+    computed = {5.0: 0.5 * measured, 30.0: measured}
+    draw_path_reconstruction(axes, DragExample.from_paths(measured, computed, HOSTILE))
     half = 0.5 * np.sqrt(np.square(measured - measured.mean(axis=0)).sum(axis=1).mean())
     assert any(f"α = 5, rms {half:.2g}" in word for word in words_of(axes))
     np.testing.assert_allclose(axes.lines[2].get_xydata(), measured - measured[0], atol=1e-9)
@@ -210,15 +180,14 @@ def test_the_legend_of_a_reconstruction_gives_the_distance(axes):
 
 def test_a_mirrored_path_is_mirrored_back(axes):
     measured = walks(1, 60).centroid
-    draw_path_reconstruction(axes, measured, {30.0: measured * [1, -1]}, "mm", mirrored=True)
+    mirrored = DragExample.from_paths(measured, {30.0: measured * [1, -1]}, "mm", mirrored=True)
+    draw_path_reconstruction(axes, mirrored)
     np.testing.assert_allclose(axes.lines[1].get_xydata(), measured - measured[0], atol=1e-9)
 
 
 def test_nothing_measured_is_refused(axes):
     with pytest.raises(InputFormatError, match="another stretch"):
-        draw_path_reconstruction(axes, np.full((9, 2), np.nan), {}, "mm")
-    with pytest.raises(InputFormatError, match="same frames"):
-        align_path(np.zeros((3, 2)), np.zeros((4, 2)))
+        draw_path_reconstruction(axes, DragExample.from_paths(np.full((9, 2), np.nan), {}, "mm"))
 
 
 # --- displacement ----------------------------------------------------------------------------------------------------
@@ -466,35 +435,10 @@ def noisy(n: int = 4000, rate: float = 16.0) -> Series:
     return Series.from_rows(np.random.default_rng(0).normal(size=(n, 2)), rate)
 
 
-def test_the_spectrum_is_that_of_welch():
-    series = noisy()
-    frequency, power = welch_spectrum(series, 1, 10.0)
-    wanted = signal.welch(series.values[:, 1].astype(float), 16.0, "hann", 160, 80)
-    np.testing.assert_allclose(frequency, wanted[0])
-    np.testing.assert_allclose(power, wanted[1])
-
-
-def test_no_segment_of_a_spectrum_crosses_a_gap():
-    values = np.random.default_rng(0).normal(size=(500, 1))
-    values[200:240] = np.nan
-    values[240:] += 100.0  # a jump that would drown the rest
-    frequency, power = welch_spectrum(Series.from_rows(values, 16.0), 0, 5.0)
-    assert power[frequency > 0.5].max() < 1.0
-    with pytest.raises(SamplingError, match="shorter segment"):
-        welch_spectrum(Series.from_rows(values, 16.0), 0, 20.0)
-
-
-def test_the_speed_of_a_straight_line_is_constant():
-    rows = np.outer(np.arange(50), [3.0, 4.0])
-    rows[20] = np.nan
-    speed = posture_speed(Series.from_rows(rows, 10.0)).values[:, 0]
-    np.testing.assert_array_equal(np.flatnonzero(np.isnan(speed)), [19, 20, 49])
-    np.testing.assert_allclose(speed[np.isfinite(speed)], 50.0)
-
-
 def test_the_comb_stands_at_multiples_of_the_step(axes):
     series = noisy()
-    draw_posture_spectra(axes, {"data": series, HOSTILE: series}, 0, lag=0.75)
+    found = PostureSpectrum.from_postures(series)
+    draw_posture_spectra(axes, {"data": found, HOSTILE: found}, 0, lag=0.75)
     teeth = [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == ":"]
     np.testing.assert_allclose(teeth, np.arange(1, 7) / 0.75)
     frequency, power = welch_spectrum(series, 0)
@@ -504,7 +448,7 @@ def test_the_comb_stands_at_multiples_of_the_step(axes):
 
 def test_the_spectrum_of_speed_is_drawn_on_request(axes):
     series = noisy()
-    draw_posture_spectra(axes, {"data": series}, "speed", lag=0.75, segment=10.0)
+    draw_posture_spectra(axes, {"data": PostureSpectrum.from_postures(series, 10.0)}, "speed", lag=0.75)
     power = welch_spectrum(posture_speed(series), 0, 10.0)[1]
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), power[1:-1])
     with pytest.raises(InputFormatError, match="no postures"):
@@ -518,16 +462,6 @@ def bent(n_frames: int = 64, n_segments: int = 40) -> Series:
     """Make bodies whose curvature is the number of the frame everywhere, in radians per body length."""
     place = (np.arange(n_segments) + 0.5) / n_segments - 0.5
     return Series.from_rows(np.outer(np.arange(n_frames), place), 16.0)
-
-
-def test_curvature_is_the_slope_of_the_angle_along_the_body():
-    rows = body_rows(bent(), "curvature")
-    np.testing.assert_allclose(rows, np.broadcast_to(np.arange(64)[:, None], rows.shape), rtol=1e-4, atol=1e-5)
-    np.testing.assert_array_equal(body_rows(bent(), "angle"), bent().values)
-    with pytest.raises(InputFormatError, match="quantity='twist'"):
-        body_rows(bent(), "twist")
-    with pytest.raises(InputFormatError, match="2 segments"):
-        body_rows(bent(n_segments=2), "curvature")
 
 
 def test_a_kymograph_has_the_head_on_top_and_gaps_in_grey(axes):
@@ -548,7 +482,9 @@ def test_a_kymograph_has_the_head_on_top_and_gaps_in_grey(axes):
 
 
 def test_kymographs_share_their_colours():
-    figure = draw_kymographs({HOSTILE: bent(), "simulation": bent(32)}, seconds=1.0, starts={HOSTILE: 2.0})
+    figure = Figure(layout="constrained")
+    stretches = {HOSTILE: bent(), "simulation": bent(32)}
+    draw_kymographs(figure.subplots(2, 1), stretches, seconds=1.0, starts={HOSTILE: 2.0})
     meshes = [item for one in figure.axes[:2] for item in one.collections if isinstance(item, QuadMesh)]
     assert len({mesh.norm.vmax for mesh in meshes}) == 1
     np.testing.assert_allclose(meshes[0].get_array()[3], np.arange(32, 48), rtol=1e-4)
@@ -564,7 +500,7 @@ def test_a_kymograph_needs_one_animal_and_some_posture(axes):
     with pytest.raises(InputFormatError, match="no posture between 10 and 40 s"):
         draw_kymograph(axes, bent(), start=10.0)
     with pytest.raises(InputFormatError, match="no series"):
-        draw_kymographs({})
+        draw_kymographs([axes], {})
 
 
 def test_a_straight_body_has_a_kymograph(axes):

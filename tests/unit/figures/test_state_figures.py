@@ -45,7 +45,6 @@ from ethomarkov.figures.states import (
     draw_state_postures,
     draw_time_budget,
     draw_trait_distribution,
-    longest_stays,
 )
 from ethomarkov.figures.style import DATA, MACROSTATES, MISSING, figure_style, state_colours, state_labels
 from ethomarkov.figures.tree import LARGEST_DISC, draw_tree, node_heights
@@ -299,18 +298,14 @@ def test_distributions_without_any_frame_are_refused(axes):
         draw_trait_distribution(axes, np.zeros(2), np.zeros(1, dtype=int), ["a"], label="x")
 
 
-def test_the_longest_stays_neither_cross_gaps_nor_animals():
-    labels = [0, 0, 0, -1, 0, 0, 1, 1, 1, 1, 0, 1]
-    found = longest_stays(symbols_of(labels, 3, [0, 8, 12], rate=16.0))
-    assert found.tolist() == [[0, 3], [6, 8], [-1, -1]]  # of equals the first; the stay in 1 is cut between animals
-
-
-def test_postures_are_those_of_the_longest_stay():
+def test_postures_are_those_of_the_longest_dwell():
     basis = PostureBasis.analytic(40)
     rows = np.random.default_rng(0).normal(size=(60, 5))
     labels = np.repeat([0, 1, 0], [10, 40, 10])
     series = Series.from_rows(rows, 4.0)
-    figure = draw_state_postures(symbols_of(labels, 3, rate=4.0), series, basis, HOSTILE, seconds=5.0)
+    figure = Figure(layout="constrained")
+    panels = figure.subplots(3, 2).ravel()
+    draw_state_postures(panels, symbols_of(labels, 3, rate=4.0), series, basis, HOSTILE, seconds=5.0)
     images = [axes.images[0] for axes in figure.axes if axes.images]
     angles = rows.astype(np.float32) @ basis.vectors.T
     np.testing.assert_allclose(images[0].get_array(), angles[:10].T, atol=1e-5)
@@ -343,7 +338,7 @@ def test_shapes_without_tangent_angles_are_refused():
         vectors=np.eye(4, 3), mean=np.zeros(4), explained_variance=np.ones(3), features="keypoint", source="test"
     )
     with pytest.raises(InputFormatError, match="tangent angles"):
-        draw_state_postures(random_symbols(2), Series.from_rows(np.zeros((3000, 3)), 4.0), basis, ("a", "b"))
+        draw_state_postures([], random_symbols(2), Series.from_rows(np.zeros((3000, 3)), 4.0), basis, ("a", "b"))
 
 
 # --- tree ------------------------------------------------------------------------------------------------------------

@@ -3,11 +3,9 @@
 import io
 
 import numpy as np
-import pytest
 from matplotlib.image import imread
 
 from ethomarkov.figures.maps import CELLS, topmost_dots
-from ethomarkov.figures.paths import mean_and_limits
 from ethomarkov.figures.style import figure_style, laid_out, new_figure, save_figure, save_figures
 
 
@@ -75,21 +73,3 @@ def test_topmost_dots_are_the_last_of_every_cell():
     far = np.stack([np.arange(0, CELLS, 3.0), np.zeros(len(range(0, CELLS, 3)))], axis=1)
     assert topmost_dots(far).size == len(far)
     assert topmost_dots(np.zeros((4, 2))).tolist() == [3]
-
-
-def test_mean_and_limits_leave_out_what_is_missing():
-    rows = np.random.default_rng(0).normal(size=(50, 3, 2))
-    rows[:7, 0, 0] = np.nan
-    rows[:, 1, 1] = np.nan
-    found = mean_and_limits(rows)
-    assert np.isnan(found[:, 1, 1]).all()
-    for column in np.argwhere(np.isfinite(found[0])).tolist():
-        values = rows[:, *column]
-        values = values[np.isfinite(values)]
-        expected = [values.mean(), *np.percentile(values, [2.5, 97.5])]
-        np.testing.assert_allclose(found[:, *column], expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("shape", [(4, 0), (4, 3, 0)])
-def test_mean_and_limits_of_no_column(shape):
-    assert mean_and_limits(np.zeros(shape)).shape == (3, *shape[1:])

@@ -15,20 +15,19 @@ from ethomarkov.figures.style import DATA, MODES, SIMULATION, state_colours
 from ethomarkov.figures.validation import (
     draw_agreement,
     draw_autocorrelation,
-    draw_autocorrelations,
     draw_cross_validation,
     draw_entry_rate,
     draw_held_out,
-    draw_mode_densities,
+    draw_held_out_correlation,
     draw_mode_density,
     draw_prediction_error,
     draw_rates,
-    draw_test_autocorrelation,
 )
 from ethomarkov.validation.correlation import Autocorrelation
 from ethomarkov.validation.distribution import ModeDensity, compare_densities
 from ethomarkov.validation.drifting import EntryRate, drift
 from ethomarkov.validation.held_out import HeldOut
+from ethomarkov.validation.held_out_correlation import CORRELATION, HeldOutCorrelation, summarise_correlation
 from ethomarkov.validation.prediction import PredictionError
 from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
 
@@ -146,43 +145,46 @@ def test_a_mode_that_does_not_exist_is_refused(axes):
         draw_autocorrelation(axes, correlation(2, "animals"), correlation(2, "runs", n_modes=3), 2)
 
 
-@pytest.mark.parametrize("n_modes", [1, 2, 7])
-def test_all_panels_of_modes_have_one_scale(n_modes):
-    data = correlation(3, "animals", n_modes=n_modes)
-    figure = draw_autocorrelations(data, correlation(4, "runs", 1, n_modes=n_modes), n_modes=7)
-    assert len(figure.axes) == n_modes
-    assert len({panel.get_ylim() for panel in figure.axes}) == 1
-    for k, panel in enumerate(figure.axes):
-        np.testing.assert_allclose(line_with(panel, "data").get_ydata(), data.values[:, k].mean(axis=0))
-    assert [text.get_text()[:4] for text in figure.legends[0].get_texts()] == ["data", "simu"]
-    render(figure)
-
-
 def comparison(test, simulated) -> Comparison:
     return Comparison(test=np.asarray(test, dtype=float), simulated=np.asarray(simulated, dtype=float))
+
+
+def summary(test, simulated) -> HeldOutCorrelation:
+    n_splits, n_animals = np.shape(test)[:2]
+    return summarise_correlation(
+        CrossValidation(
+            comparisons={CORRELATION: comparison(test, simulated)},
+            unassigned=np.zeros(n_splits),
+            fit=FitRule(n_delays=3, n_states=4, lag=0.75),
+            individuals=names_of(n_animals),
+        )
+    )
 
 
 def test_held_out_correlation_of_one_animal_over_splits(axes):
     rng = np.random.default_rng(0)
     found = comparison(rng.normal(size=(3, 2, 2, 5)), rng.normal(size=(3, 2, 4, 2, 5)))
-    draw_test_autocorrelation(axes, found, np.arange(5) / 4, component=1, individual=1)
-    np.testing.assert_allclose(line_with(axes, "held-out").get_ydata(), found.test[:, 1, 1].mean(axis=0))
+    draw_held_out_correlation(axes, summary(found.test, found.simulated), component=1, individual=1)
+    mean = found.test[:, 1, 1].mean(axis=0)
+    np.testing.assert_allclose(line_with(axes, "held-out").get_ydata(), mean, rtol=1e-5, atol=1e-6)
     runs = found.simulated[:, 1, :, 1].reshape(12, 5)
-    np.testing.assert_allclose(line_with(axes, "simulation").get_ydata(), runs.mean(axis=0))
+    np.testing.assert_allclose(line_with(axes, "simulation").get_ydata(), runs.mean(axis=0), rtol=1e-5, atol=1e-6)
     low, high = np.percentile(runs, [2.5, 97.5], axis=0)
-    np.testing.assert_allclose(band_of(axes, SIMULATION), [low.min(), high.max()])
+    np.testing.assert_allclose(band_of(axes, SIMULATION), [low.min(), high.max()], rtol=1e-5)
+    axes.legend()
     assert "mean of 12 runs" in words_of(axes)[1]
 
 
 def test_a_single_split_has_no_band(axes):
-    draw_test_autocorrelation(axes, comparison(np.ones((1, 1, 1, 5)), np.ones((1, 1, 4, 1, 5))), np.arange(5), 0)
+    draw_held_out_correlation(axes, summary(np.ones((1, 1, 1, 5)), np.ones((1, 1, 4, 1, 5))), 0)
     assert band_of(axes, DATA) is None
+    axes.legend()
     assert words_of(axes)[0] == "held-out data, 1 split"
 
 
-def test_a_statistic_that_is_no_correlation_is_refused(axes):
+def test_a_statistic_that_is_no_correlation_is_refused():
     with pytest.raises(InputFormatError, match="one row per mode"):
-        draw_test_autocorrelation(axes, comparison(np.ones((3, 2, 5)), np.ones((3, 2, 4, 5))), np.arange(5), 0)
+        summary(np.ones((3, 2, 5)), np.ones((3, 2, 4, 5)))
 
 
 def density(shares, over: str) -> ModeDensity:
@@ -208,13 +210,11 @@ def test_the_divergence_stands_beside_that_of_halves(axes):
     assert axes.get_legend().get_title().get_text() == "halves: 95 % of random halves of the animals"
 
 
-def test_one_animal_has_no_halves():
+def test_one_animal_has_no_halves(axes):
     data, simulated = density([[0, 1, 0, 0]], "animals"), density([[0, 1, 0, 0]], "runs")
-    figure = draw_mode_densities(data, simulated, compare_densities(data, simulated))
-    (panel,) = figure.axes
-    assert "halves" not in panel.get_title(loc="left") + panel.get_title()
-    assert figure.legends[0].get_title().get_text() == ""
-    render(figure)
+    draw_mode_density(axes, data, simulated, 0, distance=compare_densities(data, simulated))
+    assert "halves" not in axes.get_title(loc="left") + axes.get_title()
+    assert axes.get_legend().get_title().get_text() == ""
 
 
 def test_densities_on_different_edges_are_refused(axes):

@@ -19,6 +19,7 @@ from ethomarkov.posture import phase_velocity
 from ethomarkov.recording import Recording, Track
 from ethomarkov.report import explorer
 from ethomarkov.report.explorer import MISSING_CODE, pack_array, pack_study, quantise, render_explorer
+from ethomarkov.report.results import StudyResults
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import map_sequences
 from ethomarkov.synthetic import simulate_worms
@@ -65,12 +66,12 @@ def placed(study):
 
 @pytest.fixture(scope="module")
 def packed(study, placed):
-    return pack_study(study, placed)
+    return pack_study(StudyResults(study, sequence_map=placed))
 
 
 @pytest.fixture(scope="module")
 def page(study, placed):
-    return render_explorer(study, placed)
+    return render_explorer(StudyResults(study, sequence_map=placed))
 
 
 def test_quantised_columns_are_within_half_a_step_and_gaps_stay_gaps():
@@ -184,7 +185,7 @@ def test_names_stay_text(worms, study, page):
     named = state_names(hostile, 2)[0]
     settings = hostile.settings.model_copy(update={"names": {named: HOSTILE[1]}})
     hostile = dataclasses.replace(hostile, settings=settings)
-    made = render_explorer(hostile, place(hostile))
+    made = render_explorer(StudyResults(hostile, sequence_map=place(hostile)))
     assert data_of(made)["animals"] == list(HOSTILE[:3])
     assert HOSTILE[1] in data_of(made)["levels"][1]["names"]
     assert Tags(made).tags == Tags(page).tags
@@ -204,7 +205,7 @@ def test_amplitudes_without_shapes_have_no_body_and_no_path(worms):
         [Track(individual="a", values=worms.recording.values[:1500])], kind="amplitude", sampling_rate=16.0
     )
     study = run_study(bare, QUICK)
-    packed = pack_study(study, place(study))
+    packed = pack_study(StudyResults(study, sequence_map=place(study)))
     assert packed["body"] == {"kind": "amplitude"}
     assert packed["path"] is None
     assert packed["quantities"][0]["label"].startswith("slow mode φ₂")
@@ -212,7 +213,7 @@ def test_amplitudes_without_shapes_have_no_body_and_no_path(worms):
 
 def test_a_long_study_is_cut_and_says_so(study, placed, monkeypatch):
     monkeypatch.setattr(explorer, "MOST_FRAMES", 2500)
-    packed = pack_study(study, placed)
+    packed = pack_study(StudyResults(study, sequence_map=placed))
     assert unpack(packed["labels"]).size == 2500
     assert packed["offsets"] == [0, 1920, 2500]
     assert "the first 2,500 of 3,840 frames" in packed["about"]

@@ -14,17 +14,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ethomarkov._core.interval import Interval
 from ethomarkov._core.sampling import Sampling
+from ethomarkov.figures.layout import compose
 from ethomarkov.io.results import save_results
+from ethomarkov.locomotion.drag import DragSearch
 from ethomarkov.recording import Recording, Track
 from ethomarkov.report import render_report, write_report
-from ethomarkov.report.extras import gather_extras
-from ethomarkov.report.page import _clips, _draw_data
+from ethomarkov.report.page import IMAGES, SECTIONS, _clips, held_sections
 from ethomarkov.report.policy import content_policy
+from ethomarkov.report.results import StudyResults
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.paths import reconstruct_paths
 from ethomarkov.workflow.states import state_names
 from ethomarkov.workflow.summary import summarize
+from ethomarkov.workflow.validate import Agreement
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = ("<b>x</b>", "</script><script>alert(1)</script>", '"&amp;', "虫 $x$")
@@ -43,7 +48,7 @@ def study(worms):
 
 @pytest.fixture(scope="module")
 def page(study, tmp_path_factory) -> Path:
-    return write_report(study, tmp_path_factory.mktemp("report"))
+    return write_report(StudyResults(study), tmp_path_factory.mktemp("report"))
 
 
 class Links(HTMLParser):
@@ -97,9 +102,9 @@ def test_the_page_may_fetch_nothing_and_run_its_own_scripts_only(page):
 
 def test_minutes_between_frames_can_be_drawn(study):
     slow = dataclasses.replace(study, postures=dataclasses.replace(study.postures, sampling=Sampling(1e-3)))
-    _, traces = _draw_data(slow).axes
+    _, traces = compose(IMAGES["data"], StudyResults(slow)).figure.axes
     assert all(line.get_xdata().size == 2 for line in traces.lines)
-    assert all(clip["frames"] >= 1 for clip in _clips(slow)["clips"])
+    assert all(clip["frames"] >= 1 for clip in _clips(StudyResults(slow))["clips"])
 
 
 def test_a_page_without_scripts_may_run_none():
@@ -167,7 +172,9 @@ def test_names_of_animals_are_escaped(worms, tmp_path, monkeypatch):
     tracks = [Track(individual=name, values=values[k * 900 : k * 900 + 900]) for k, name in enumerate(HOSTILE)]
     study = run_study(Recording.from_tracks(tracks, kind="amplitude", sampling_rate=16.0), QUICK)
     renamed = dataclasses.replace(study.measured, source="<img src=http://x/y.png>")
-    text = write_report(dataclasses.replace(study, measured=renamed), tmp_path).read_text(encoding="utf-8")
+    text = write_report(StudyResults(dataclasses.replace(study, measured=renamed)), tmp_path).read_text(
+        encoding="utf-8"
+    )
     for name in HOSTILE[:2]:
         assert name not in text
     assert "<script>alert" not in text
@@ -180,14 +187,14 @@ def test_the_source_of_the_basis_is_escaped(study, tmp_path, monkeypatch):
     """The name of the file with the posture modes is the user's, too."""
     monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
     basis = dataclasses.replace(study.basis, source="<b>modes</b>.csv")
-    text = write_report(dataclasses.replace(study, basis=basis), tmp_path).read_text(encoding="utf-8")
+    text = write_report(StudyResults(dataclasses.replace(study, basis=basis)), tmp_path).read_text(encoding="utf-8")
     assert "<b>modes</b>" not in text
     assert "&lt;b&gt;modes&lt;/b&gt;" in text
 
 
 def test_a_study_without_a_path_has_no_crawl(worms, tmp_path, monkeypatch):
     monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
-    page = write_report(run_study(worms.recording, QUICK), tmp_path)
+    page = write_report(StudyResults(run_study(worms.recording, QUICK)), tmp_path)
     assert "canvas" not in Links(page.read_text(encoding="utf-8")).tags
     assert "--basis" in words_of(page)
     assert "reversal" not in words_of(page)
@@ -201,7 +208,7 @@ def test_an_existing_report_is_replaced_only_when_complete(study, tmp_path, monk
 
     monkeypatch.setattr("ethomarkov.report.page._embed", fail)
     with pytest.raises(RuntimeError):
-        write_report(study, tmp_path)
+        write_report(StudyResults(study), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert (tmp_path / "report.html").read_text() == "old"
 
@@ -240,9 +247,9 @@ def test_the_page_works_in_a_browser(page, tmp_path):
     assert '<canvas id="crawl"' in done.stdout
 
 
-def test_clips_show_a_stay_in_every_state(study, monkeypatch):
+def test_clips_show_a_dwell_in_every_state(study, monkeypatch):
     monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
-    words = render_report(study)
+    words = render_report(StudyResults(study))
     packed = json.loads(re.search(r'<script id="clip-data" type="application/json">(.*?)</script>', words)[1])
     assert [clip["name"] for clip in packed["clips"]] == list(state_names(study, study.finest))
     assert words.count('<canvas class="clip"') == len(packed["clips"])
@@ -253,20 +260,34 @@ def test_clips_show_a_stay_in_every_state(study, monkeypatch):
         assert (lengths < 1.01).all()
 
 
-def test_results_of_other_commands_join_if_they_are_of_the_same_model(study, tmp_path, monkeypatch):
-    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
-    attrs = {"settings": study.settings.model_dump_json()}
-    for folder, picture in (("validation", "agreement.png"), ("forage", "forage.png")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / picture).write_bytes(b"picture of " + folder.encode())
-    save_results(tmp_path / "validation" / "validation.nc", {}, attrs)
-    other = study.settings.model_copy(update={"n_states": 7}).model_dump_json()
-    save_results(tmp_path / "forage" / "forage.nc", {}, {"settings": other})
-    row = "statistic,unit,data,simulation,animals_agree,animals,agrees\n<b>speed</b>,mm/s,0.1,0.2,0,1,False\n"
-    (tmp_path / "validation" / "validation.csv").write_text(row)
-    extras = gather_extras(study, tmp_path)
-    assert [title for title, _, _ in extras.pictures] == ["Agreement"]
-    page = render_report(study, extras=extras)
-    assert base64.b64encode(b"picture of validation").decode() in page
+def agreement(name: str, value: float) -> Agreement:
+    interval = Interval(estimate=value, low=0.0, high=1.0, level=0.95, over="animals", n=2)
+    return Agreement(name=name, unit="mm/s", data=interval, simulation=interval, n_agree=0, n_animals=2)
+
+
+def test_results_of_other_commands_join(study, monkeypatch):
+    """Each section has its picture and the words of its panels, and there is none without results."""
+    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: f"data:,{len(figure.axes)} axes")
+    alone = StudyResults(study)
+    assert held_sections(alone) == {}
+    page = render_report(StudyResults(study, agreements=(agreement("<b>speed</b>", 0.123),)))
+    assert "<h2>Agreement</h2>" in page
+    assert "data:,1 axes" in page
+    assert "Every statistic of the simulations as a ratio to that of the data." in page
     assert "&lt;b&gt;speed&lt;/b&gt;" in page
+    assert "0.123" in page
     assert "differs" in page
+    assert not [title for title, _, _ in SECTIONS if title != "Agreement" and f"<h2>{title}</h2>" in page]
+
+
+def test_results_of_another_model_do_not_join(study, tmp_path):
+    """What other commands left in a directory belongs to a report only if it is of the same model."""
+    known = StudyResults(study, reconstruction=reconstruct_paths(study, DragSearch(window=10.0)))
+    save_results(
+        tmp_path / "path" / "path.nc",
+        {"reconstruction": known["reconstruction"]},
+        {"settings": study.settings.model_dump_json()},
+    )
+    assert list(held_sections(StudyResults(study, tmp_path))) == ["The drag ratio"]
+    other = dataclasses.replace(study, settings=study.settings.model_copy(update={"seed": 77}))
+    assert held_sections(StudyResults(other, tmp_path)) == {}

@@ -9,8 +9,8 @@ import pytest
 
 from ethomarkov.locomotion.drag import DragSearch
 from ethomarkov.locomotion.ensemble import CrawlRule
-from ethomarkov.report.path_figures import draw_reconstruction_figures, draw_run_figures
-from ethomarkov.report.state_figures import draw_state_figures
+from ethomarkov.report.commands import draw_command_figures
+from ethomarkov.report.results import StudyResults
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.kinetics import study_kinetics
@@ -50,12 +50,16 @@ def kinetics_of(study):
     return {level: study_kinetics(study, level) for level in dict.fromkeys((2, study.finest))}
 
 
+def animal_figures(study, found, displacement):
+    return draw_command_figures("simulate", StudyResults(study, runs=tuple(found), displacement=displacement))
+
+
 @pytest.mark.slow
 def test_figures_of_states_with_new_names(study, caplog):
     """Hostile names are shown as they are: no mathematics, no markup."""
     fine = state_names(study, study.finest)[0]
     renamed = rename_states(study, {fine: r"$\frac$ <b>", "pirouette": "reorientation"}, {})
-    figures = draw_state_figures(renamed, kinetics_of(renamed))
+    figures = draw_command_figures("states", StudyResults(renamed, kinetics=kinetics_of(renamed)))
     assert set(figures) == {"tree.png", "ethogram.png", "kinetics.png", "states.png", "traits.png", "postures.png"}
     assert_drawn(figures, caplog)
     for name in ("tree.png", "states.png", "ethogram.png"):
@@ -67,7 +71,7 @@ def test_figures_of_states_with_new_names(study, caplog):
 
 def test_figures_of_animals_without_a_body_wave(study, caplog):
     bare = dataclasses.replace(study, basis=None)
-    figures = draw_state_figures(bare, kinetics_of(bare))
+    figures = draw_command_figures("states", StudyResults(bare, kinetics=kinetics_of(bare)))
     assert set(figures) == {"tree.png", "ethogram.png", "kinetics.png", "states.png"}
     assert_drawn(figures, caplog)
     assert "state A" in words_in(figures["tree.png"])
@@ -76,7 +80,7 @@ def test_figures_of_animals_without_a_body_wave(study, caplog):
 def test_figures_of_simulated_animals(study, caplog):
     rule = dataclasses.replace(RULE, length_unit="mm", body_length=0.7)
     found = [simulate_runs(study, animal_model(study, k), rule) for k in (0, 1)]
-    figures = draw_run_figures(study, found, measured_displacement(study, RULE.duration))
+    figures = animal_figures(study, found, measured_displacement(study, RULE.duration))
     assert {"kymographs.png", "displacement.png", "paths.png"} <= set(figures)
     assert "diffusion.png" not in figures  # the runs are too short for it
     assert_drawn(figures, caplog)
@@ -86,7 +90,7 @@ def test_figures_of_simulated_animals(study, caplog):
 def test_figures_of_the_ensemble_of_all(study, caplog):
     """Its name is no animal's, and its unit not that of the data."""
     found = [simulate_runs(study, animal_model(study), RULE)]
-    assert_drawn(draw_run_figures(study, found, measured_displacement(study, RULE.duration)), caplog)
+    assert_drawn(animal_figures(study, found, measured_displacement(study, RULE.duration)), caplog)
 
 
 @pytest.mark.parametrize("names", [("run",), ("run", r"$\frac$ <b>", "pirouette")], ids=["one", "three"])
@@ -94,7 +98,8 @@ def test_figures_of_single_states(study, caplog, names):
     """One wide panel or several, whatever the states are called."""
     largest = int(study.tree.measures_at(2).argmax())
     runs = simulate_runs(study, state_model(study, 2, largest), RULE)
-    figures = draw_run_figures(study, [dataclasses.replace(runs, name=name) for name in names], None)
+    state_runs = tuple(dataclasses.replace(runs, name=name) for name in names)
+    figures = draw_command_figures("simulate", StudyResults(study, state_runs=state_runs))
     assert "states.png" in figures
     assert_drawn(figures, caplog)
     for name in names:
@@ -107,14 +112,16 @@ def test_figures_when_the_first_animal_was_never_seen(study, caplog):
     values[: study.postures.segments.offsets[1]] = np.nan
     half = dataclasses.replace(study, postures=study.postures.with_rows(values))
     found = [simulate_runs(study, animal_model(study), RULE)]
-    assert_drawn(draw_run_figures(half, found, None), caplog)
+    assert_drawn(animal_figures(half, found, None), caplog)
 
 
 def test_figures_of_the_drag_ratio(study, caplog):
-    figures = draw_reconstruction_figures(study, reconstruct_paths(study, DragSearch(window=10.0)))
+    found = reconstruct_paths(study, DragSearch(window=10.0))
+    figures = draw_command_figures("path", StudyResults(study, reconstruction=found))
     assert list(figures) == ["drag.png"]
     assert_drawn(figures, caplog)
 
 
 def test_no_figure_without_a_fitted_drag_ratio(study):
-    assert draw_reconstruction_figures(study, reconstruct_paths(study, DragSearch(window=1000.0))) == {}
+    found = reconstruct_paths(study, DragSearch(window=1000.0))
+    assert draw_command_figures("path", StudyResults(study, reconstruction=found)) == {}

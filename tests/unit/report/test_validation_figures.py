@@ -6,7 +6,8 @@ import io
 import numpy as np
 import pytest
 
-from ethomarkov.report.validation_figures import draw_forage_figure, draw_validation_figures
+from ethomarkov.report.commands import draw_command_figures
+from ethomarkov.report.results import StudyResults
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.synthetic.worm import WormModel
 from ethomarkov.workflow import Settings, run_study
@@ -40,7 +41,18 @@ def found(study):
 
 @pytest.fixture(scope="module")
 def figures(study, found):
-    return draw_validation_figures(study, found)
+    return draw_figures(study, found)
+
+
+def draw_figures(study, found):
+    results = StudyResults(
+        study,
+        checks=found.animals,
+        agreements=found.agreements,
+        predictions=found,
+        splits=found.cross_validation or None,
+    )
+    return draw_command_figures("validate", results)
 
 
 def check_filled(figure):
@@ -79,9 +91,13 @@ def test_curves_are_means_over_all_animals_and_runs(figures, found):
         np.testing.assert_allclose(simulated, runs[:, k].mean(axis=0))
     for k, axes in enumerate(figures["distributions.png"].axes):
         np.testing.assert_allclose(axes.lines[0].get_ydata(), densities[:, k].mean(axis=0))
-    legend = figures["distributions.png"].legends[0]
+    legend = figures["distributions.png"].axes[-1].get_legend()
     assert "mean of 2 animals" in legend.get_texts()[0].get_text()
     assert "mean of 8 runs" in legend.get_texts()[1].get_text()
+
+
+def test_autocorrelations_have_one_scale(figures):
+    assert len({axes.get_ylim() for axes in figures["autocorrelation.png"].axes}) == 1
 
 
 def test_rates_are_those_of_the_checks(figures, found):
@@ -98,7 +114,7 @@ def test_rates_are_those_of_the_checks(figures, found):
 def test_animals_without_a_body_have_no_events(study):
     bare = dataclasses.replace(study, basis=None)
     found = validate_study(bare, n_runs=3)
-    figures = draw_validation_figures(bare, found)
+    figures = draw_figures(bare, found)
     assert set(figures) == NAMES
     assert len(figures["rates.png"].axes) == 1
     for figure in figures.values():
@@ -109,16 +125,16 @@ def test_animals_without_a_body_have_no_events(study):
 def test_one_animal(study, found):
     """A single animal has no interval over animals; it is drawn beside its runs."""
     alone = dataclasses.replace(found, animals=found.animals[:1], cross_validation={})
-    figures = draw_validation_figures(study, alone)
+    figures = draw_figures(study, alone)
     assert set(figures) == NAMES
     for figure in figures.values():
         check_filled(figure)
-    assert "data, 1 animal" in figures["autocorrelation.png"].legends[0].get_texts()[0].get_text()
+    assert "data, 1 animal" in figures["autocorrelation.png"].axes[-1].get_legend().get_texts()[0].get_text()
 
 
 def test_foraging_has_a_path_a_curve_and_a_point_per_state(study):
     found = forage_study(study, 3, ForageRule(n_runs=3, seconds=15.0))
-    figure = draw_forage_figure(study, found, seed=4)
+    figure = draw_command_figures("forage", StudyResults(study, foraging=found))["forage.png"]
     check_filled(figure)
     paths, curve, matching = figure.axes
     assert "600 s" in paths.get_title(loc="left")
@@ -126,5 +142,5 @@ def test_foraging_has_a_path_a_curve_and_a_point_per_state(study):
         np.testing.assert_array_equal(curve.lines[k].get_ydata(), found.curve.probability[k])
         assert name in curve.get_legend().get_texts()[k].get_text()
     assert len(matching.containers) == 3
-    again = draw_forage_figure(study, found, seed=4).axes[0]
+    again = draw_command_figures("forage", StudyResults(study, foraging=found))["forage.png"].axes[0]
     np.testing.assert_array_equal(again.lines[0].get_xydata(), paths.lines[0].get_xydata())

@@ -5,22 +5,20 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ethomarkov import __version__
 from ethomarkov._core.words import count_of
+from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import ReadingOptions, RunningOptions
 from ethomarkov.cli.reading import read_recordings
 from ethomarkov.cli.work import at_work
-from ethomarkov.io.atomic import atomic_path, check_writable
-from ethomarkov.io.results import save_results
-from ethomarkov.io.spreadsheet import write_rows
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.apply import QUANTITIES, Application, apply_model
+from ethomarkov.io.atomic import check_writable
+from ethomarkov.model.application import QUANTITIES, Application
+from ethomarkov.report.tables import application_tables
+from ethomarkov.study.study import apply_study
 
-APPLICATION_FILE, TABLE_FILE = "application.nc", "application.csv"
+TABLE_FILE = "application.csv"
 COLOURS = {"covered": "green", "borderline": "yellow", "outside": "red"}
 MOST_ROWS = 60
 DEFAULT_READING, DEFAULT_RUNNING = ReadingOptions(), RunningOptions()
@@ -45,53 +43,16 @@ def apply(
     out
         Directory of the results.
     """
-    fitted = Study.load(study)
-    recording = read_recordings(files, reading)
+    desk = open_study(study, running, out)
+    applied = apply_study(desk.study, read_recordings(files, reading), directory=out)
     check_writable(out)
-    with at_work(running) as threads:
-        found = apply_model(fitted, recording, threads=threads)
-    _write(found, out, str(study))
-    console = Console(quiet=running.quiet)
-    console.print(_table(found))
+    with at_work(running) as threads, applied.locked():
+        found: Application = applied.working(threads).compute("application")
+        desk.write(application_tables(found))
+    desk.console.print(_table(found))
     for line in _verdict(found):
-        console.print(line, highlight=False, soft_wrap=True)
-    places = " and ".join(escape(str(out / name)) for name in (APPLICATION_FILE, TABLE_FILE))
-    console.print(f"\nWritten to {places}.", highlight=False, soft_wrap=True)
-
-
-def _write(found: Application, directory: Path, study: str) -> None:
-    """Write both files, which appear together."""
-    attrs = {"schema": "ethomarkov-application/1", "study": study, "version": __version__}
-    with atomic_path(directory / TABLE_FILE) as temporary:
-        with temporary.open("w", newline="", encoding="utf-8") as file:
-            write_rows(file, [_columns(found), *_rows(found)])
-        save_results(directory / APPLICATION_FILE, {"application": found}, attrs)
-
-
-def _columns(found: Application) -> list[str]:
-    shares = [f"share_{name.replace(' ', '_')}" for name in found.macrostate_names]
-    return ["individual", "frames", "flag", *QUANTITIES, *shares, "reason"]
-
-
-def _rows(found: Application) -> list[list[object]]:
-    numbers = [getattr(found, name) for name in QUANTITIES]
-    columns = zip(
-        found.individuals,
-        found.frames.tolist(),
-        found.flag,
-        zip(*numbers, strict=True),
-        found.macrostate_shares,
-        found.reason,
-        strict=True,
-    )
-    return [
-        [name, frames, flag, *(_number(x) for x in (*values, *shares)), reason]
-        for name, frames, flag, values, shares, reason in columns
-    ]
-
-
-def _number(value: float) -> str:
-    return "" if value != value else f"{value:.6g}"  # noqa: PLR0124 (NaN is not equal to itself)
+        desk.console.print(line, highlight=False, soft_wrap=True)
+    desk.say(f"\nWritten to {out / TABLE_FILE}; labels of all frames are in {applied.results_folder}.")
 
 
 def _table(found: Application) -> Table:

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.study_output import show_duration
+from ethomarkov.cli.outcome import show_duration
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path, check_writable
-from ethomarkov.workflow import Settings
-from ethomarkov.workflow.bench import KEEPING, N_WORMS, PAPER_FRAMES, WORM_SECONDS, Bench, bench_study
+from ethomarkov.study import Settings
+from ethomarkov.study.bench import KEEPING, N_WORMS, PAPER_FRAMES, WORM_SECONDS, Bench, bench_study
 
 FORESEEN = {"paper": PAPER_FRAMES, "10⁶": 1_000_000}
 QUICK_WORMS, QUICK_MINUTES = (2, 4), 20.0

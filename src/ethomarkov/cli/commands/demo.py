@@ -5,12 +5,12 @@ from pathlib import Path
 from rich.console import Console
 
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.study_output import print_outcome, run_beside_truth
+from ethomarkov.cli.outcome import print_outcome, write_outcome
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import check_writable
+from ethomarkov.study import Settings, run_study
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.workflow import Settings
 
 DEFAULT = RunningOptions()
 
@@ -37,9 +37,19 @@ def demo(
     require_at_least(minutes, 0.1, "--minutes")
     require_minutes(worms, minutes, "--worms and --minutes")
     check_writable(out)
-    console = Console(quiet=running.quiet)
+    console, settings = Console(quiet=running.quiet), Settings(seed=running.chosen_seed)
     with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
         made = simulate_worms(worms, minutes * 60, seed=running.chosen_seed, threads=threads, progress=progress)
-        settings = Settings(seed=running.chosen_seed)
-        figures, known = run_beside_truth(made, settings, out, threads=threads, progress=progress)
+        study = run_study(
+            made.recording,
+            settings,
+            basis=made.basis,
+            directory=out,
+            given={"truth": made.truth},
+            threads=threads,
+            progress=progress,
+        )
+        with study.locked():
+            known = study.compute("known_truth")
+        figures = write_outcome(study, out)
     print_outcome(console, figures, out, known)

@@ -4,23 +4,16 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
-from rich.console import Console
 
+from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.page_server import serve_page
-from ethomarkov.cli.terminal import progress_bar
-from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import check_writable
-from ethomarkov.io.results import load_result
 from ethomarkov.report.explorer import EXPLORER_FILE, render_explorer, write_explorer
-from ethomarkov.states import DelayEmbedding
-from ethomarkov.states.projection import SequenceMap, map_sequences
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.study import STUDY_FILE
+from ethomarkov.report.results import StudyResults
 
 DEFAULT = RunningOptions()
-MAP_FILE = "map.nc"
 
 
 def explore(
@@ -34,8 +27,7 @@ def explore(
 ) -> None:
     """Write one page with linked views of a study: map, postures, ethogram, paths, and a simulated animal.
 
-    The page works without a network. The map is the one that `ethomarkov map` wrote, if it is there and newer than
-    the study.
+    The page works without a network. The map is the one that `ethomarkov map` made of this study, if it is there.
 
     Parameters
     ----------
@@ -52,37 +44,17 @@ def explore(
     """
     if serve and output is not None:
         raise InputFormatError("--serve writes no file, and --output names one. Use one of them.")
-    target = output or (study if study.is_dir() else study.parent) / EXPLORER_FILE
-    loaded = Study.load(study)
+    desk = open_study(study, running, None)
+    target = output or desk.home / EXPLORER_FILE
     if not serve:
         check_writable(target.parent)
-    console = Console(quiet=running.quiet)
-    with at_work(running), progress_bar(console, quiet=running.quiet) as progress:
-        placed = _written_map(study, method)
-        if placed is None:
-            sequences = DelayEmbedding(loaded.settings.n_delays).transform(loaded.postures)
-            placed = map_sequences(
-                sequences, loaded.microstates, method=method or "umap", seed=running.chosen_seed, progress=progress
-            )
-        if not serve:
-            write_explorer(loaded, placed, target)
+    placed = desk.study.held("sequence_map") if method is None else None
+    if placed is None:
+        with desk.working():
+            placed = desk.compute("sequence_map", method=method or "umap")
+    results = StudyResults(desk.study, sequence_map=placed)
     if serve:
-        serve_page(render_explorer(loaded, placed), port)
-    else:
-        size = target.stat().st_size / 1e6
-        console.print(f"Open {target} in a browser ({size:.1f} MB).", markup=False, highlight=False, soft_wrap=True)
-
-
-def _written_map(study: Path, method: str | None) -> SequenceMap | None:
-    """Read the map that was drawn of this very study, if there is one of the method asked for."""
-    source = study / STUDY_FILE if study.is_dir() else study
-    file = source.with_name(MAP_FILE)
-    if not file.exists() or file.stat().st_mtime < source.stat().st_mtime:
-        return None
-    try:
-        found = load_result(file, "map", SequenceMap)
-    except InputFormatError as error:
-        raise InputFormatError(
-            f"{file}: is no map of this version, or it is damaged. Draw it anew with `ethomarkov map`."
-        ) from error
-    return found if method in (None, found.method) else None
+        serve_page(render_explorer(results), port)
+        return
+    write_explorer(results, target)
+    desk.say(f"Open {target} in a browser ({target.stat().st_size / 1e6:.1f} MB).")

@@ -10,16 +10,8 @@ from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.io.atomic import check_writable
-from ethomarkov.report.paper_figures import (
-    CAPTIONS_FILE,
-    begin_figures,
-    choose_figures,
-    is_worth_sharing,
-    write_paper_figures,
-)
-from ethomarkov.report.paper_parts import gather_parts
-from ethomarkov.report.side_by_side import second_process
-from ethomarkov.workflow import Study
+from ethomarkov.paper.figures import CAPTIONS_FILE, choose_figures, share_figures, write_paper_figures
+from ethomarkov.paper.results import open_results
 
 DEFAULT = RunningOptions()
 
@@ -45,7 +37,7 @@ def figures(
         Directory for figures (PDF and PNG) and captions; `figures` in the study's own by default.
     """
     choose_figures(only)
-    loaded = Study.load(study)
+    results = open_results(study)
     home = study if study.is_dir() else study.parent
     target = out or home / "figures"
     check_writable(target)
@@ -53,13 +45,11 @@ def figures(
     with (
         at_work(running) as threads,
         progress_bar(console, quiet=running.quiet) as progress,
-        second_process(wanted=is_worth_sharing(threads, only)) as beside,
+        share_figures(study, only, threads=threads) as shared,
     ):
-        begun = {} if beside is None else begin_figures(beside, study, target, only)
-        parts = gather_parts(loaded, home)
-        drawn = write_paper_figures(loaded, parts, target, only, progress, begun)
+        drawn = write_paper_figures(results, target, only, progress, shared)
     lines = [f"Fig. {number} {reason}" for number, found in drawn.items() for reason in found.left_out]
-    for line in (*parts.remarks, *lines):
+    for line in (*results.remarks, *lines):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     n_drawn = sum(found.figure is not None for found in drawn.values())
     console.print(

@@ -1,28 +1,17 @@
-"""What each state is good for when food is at a distance."""
+"""What each state finds when food is at a distance."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.terminal import progress_bar
-from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.figures.style import save_figures
-from ethomarkov.foraging.coverage import SweepRule
-from ethomarkov.io.atomic import check_writable
-from ethomarkov.io.results import save_results
-from ethomarkov.io.spreadsheet import write_table
-from ethomarkov.report.validation_figures import draw_forage_figure
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.forage import ForageRule, Foraging, forage_study
-from ethomarkov.workflow.paths import body_basis
+from ethomarkov.foraging.states import Foraging
+from ethomarkov.report.tables import foraging_tables
 
 DEFAULT = RunningOptions()
-FIGURE_FILE = "forage.png"
 NARROWEST = 0.005
 SHOWN_RADII = (0.55, 1.0, 2.0, 5.0, 10.0, 24.0)
 
@@ -55,53 +44,31 @@ def forage(
     raster
         Count cells as published (points every half second) instead of sweeping the whole body.
     out
-        Directory for forage.csv, forage.nc and forage.png; `forage` in the study's own by default.
+        Directory for forage.csv and forage.png; `forage` in the study's own by default.
     """
     require_at_least(runs, 2, "--runs")
     require_minutes(runs, seconds / 60, "--runs and --seconds")
-    loaded = Study.load(study)
-    body_basis(loaded)
-    if not 2 * loaded.chain.lag <= seconds < float("inf") or not NARROWEST <= width < 1:
+    desk = open_study(study, running, out, "forage")
+    desk.study.model.body_basis()
+    lag = desk.study.chain.lag
+    if not 2 * lag <= seconds < float("inf") or not NARROWEST <= width < 1:
         raise InputFormatError(
-            f"--seconds is {seconds:g} and --width {width:g}; runs of at least {2 * loaded.chain.lag:g} s and a width "
-            f"between {NARROWEST} and 1 body length are needed."
+            f"--seconds is {seconds:g} and --width {width:g}; runs of at least {2 * lag:g} s and a width between "
+            f"{NARROWEST} and 1 body length are needed."
         )
-    at = loaded.finest if level is None else level
-    loaded.tree.nodes_at(at)
-    target = out or (study if study.is_dir() else study.parent) / "forage"
-    check_writable(target)
-    console = Console(quiet=running.quiet)
-    sweep = SweepRule(width=width, method="paper" if raster else "capsule")
-    how = ForageRule(n_runs=runs, seconds=seconds, sweep=sweep, seed=running.chosen_seed)
-    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
-        found = forage_study(loaded, at, how, threads=threads, progress=progress)
-        write_foraging(loaded, found, target)
-        save_figures({FIGURE_FILE: draw_forage_figure(loaded, found, seed=running.chosen_seed)}, target)
-    console.print(_table(found))
+    at = desk.study.finest if level is None else level
+    desk.study.tree.nodes_at(at)
+    with desk.working():
+        found: Foraging = desk.compute("foraging", level=at, n_runs=runs, seconds=seconds, width=width, raster=raster)
+        desk.write(foraging_tables(found))
+        desk.draw("forage", foraging=found)
+    desk.console.print(_table(found))
     matching = found.matching
-    console.print(
+    desk.say(
         f"\nIn a disc of {matching.radius:g} body lengths, what states find follows the time spent in them with a "
-        f"correlation of {matching.correlation}; {matching.mismatch} of the time would have to move for a match.",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
+        f"correlation of {matching.correlation}; {matching.mismatch} of the time would have to move for a match."
     )
-    console.print(f"Written to {escape(str(target))}.", highlight=False, soft_wrap=True)
-
-
-def write_foraging(study: Study, found: Foraging, out: Path) -> None:
-    """Write what states find, as a table and results, into a directory.
-
-    Parameters
-    ----------
-    study, found
-        The states.
-    out
-        Directory.
-    """
-    write_table(out / "forage.csv", _rows(found))
-    results = {"coverage": found.coverage, "curve": found.curve, "matching": found.matching}
-    save_results(out / "forage.nc", results, {"settings": study.settings.model_dump_json()})
+    desk.close()
 
 
 def _table(found: Foraging) -> Table:
@@ -116,18 +83,3 @@ def _table(found: Foraging) -> Table:
         cells = (f"{column[k]:.3f}" for column in columns)
         table.add_row(escape(name), *cells, f"{found.matching.time_share[k]:.3f}")
     return table
-
-
-def _rows(found: Foraging) -> Iterator[dict[str, object]]:
-    curve = found.curve
-    for k, name in enumerate(curve.names):
-        for r, radius in enumerate(curve.radii):
-            yield {
-                "state": name,
-                "radius": float(radius),
-                "coverage": float(found.coverage.share[k, :, r].mean()),
-                "probability": float(curve.probability[k, r]),
-                "low": float(curve.low[k, r]),
-                "high": float(curve.high[k, r]),
-                "time_share": float(found.matching.time_share[k]),
-            }

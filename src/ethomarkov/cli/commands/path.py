@@ -4,21 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
 
+from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.cli.terminal import progress_bar
-from ethomarkov.cli.work import at_work
-from ethomarkov.figures.style import save_figures
-from ethomarkov.io.atomic import check_writable
-from ethomarkov.io.results import save_results
-from ethomarkov.io.spreadsheet import write_table
-from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd, paper_lags
-from ethomarkov.locomotion.drag import DragSearch
-from ethomarkov.report.path_figures import draw_reconstruction_figures
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.paths import Reconstruction, reconstruct_paths
+from ethomarkov.locomotion.displacement import Diffusion
+from ethomarkov.model.paths import Reconstruction, measured_diffusion
+from ethomarkov.report.tables import path_tables
 
 DEFAULT = RunningOptions()
 
@@ -38,7 +29,7 @@ def path(
     study
         Directory that `ethomarkov run` wrote.
     out
-        Directory for path.nc, path.csv and figures; `path` in the study's own by default.
+        Directory for path.csv and figures; `path` in the study's own by default.
     window
         Seconds of path that are compared at once.
     windows
@@ -47,71 +38,17 @@ def path(
     require_at_least(window, 0, "--window")
     if windows is not None:
         require_at_least(windows, 1, "--windows")
-    loaded = Study.load(study)
-    target = out or (study if study.is_dir() else study.parent) / "path"
-    check_writable(target)
-    console = Console(quiet=running.quiet)
-    search = DragSearch(window=window, n_windows=windows, scheme=loaded.settings.scheme)
-    with at_work(running) as threads, progress_bar(console, quiet=running.quiet):
-        found = reconstruct_paths(loaded, search, threads=threads)
+    desk = open_study(study, running, out, "path")
+    with desk.working():
+        found: Reconstruction = desk.compute("reconstruction", window=window, n_windows=windows)
         spread = measured_diffusion(found)
-        write_paths(loaded, found, spread, target)
-        save_figures(draw_reconstruction_figures(loaded, found), target)
-    for line in _findings(found, spread):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"\nWritten to {escape(str(target))}.", highlight=False, soft_wrap=True)
+        desk.write(path_tables(found, spread))
+        desk.draw("path", reconstruction=found)
+    desk.say(*_conclusions(found, spread))
+    desk.close()
 
 
-def measured_diffusion(found: Reconstruction) -> Diffusion | None:
-    """Fit the diffusion coefficient of the measured paths; None where there are none, or they are short."""
-    if found.measured is None:
-        return None
-    rate = found.measured.sampling.rate
-    lags = np.unique(np.rint(paper_lags() * rate).astype(int)) / rate
-    displacement = msd(found.measured, lags, across_gaps=True)
-    known = np.isfinite(displacement.msd[:, displacement.lags <= 100]).any()
-    return diffusion(displacement) if known else None
-
-
-def write_paths(study: Study, found: Reconstruction, spread: Diffusion | None, out: Path) -> None:
-    """Write computed paths and a table into a directory.
-
-    Parameters
-    ----------
-    study, found
-        The paths of its animals.
-    spread
-        Diffusion of the measured ones; see `measured_diffusion`.
-    out
-        Directory.
-    """
-    results: dict[str, object] = {"reconstruction": found}
-    if spread is not None:
-        results["diffusion"] = spread
-    save_results(out / "path.nc", results, {"settings": study.settings.model_dump_json()})
-    write_table(out / "path.csv", _rows(study, found, spread))
-
-
-def _rows(study: Study, found: Reconstruction, spread: Diffusion | None) -> Iterator[dict[str, object]]:
-    for k, name in enumerate(study.symbols.segments.individuals):
-        computed = found.computed.of(k).speed()
-        row: dict[str, object] = {
-            "animal": name,
-            "length_unit": found.computed.length_unit,
-            "body_length": float(found.body_length[k]),
-            "body_length_is_fitted": found.is_fitted,
-            "speed_computed": float(np.nanmean(computed)) if np.isfinite(computed).any() else float("nan"),
-            "speed_correlation": float(found.speed_correlation[k]),
-        }
-        if found.drag is not None:
-            fit = found.drag.median_by_individual[k]
-            row |= {"drag_ratio": fit.estimate, "drag_low": fit.low, "drag_high": fit.high}
-        if spread is not None:
-            row |= {"diffusion": float(spread.coefficient[k]), "exponent": float(spread.exponent[k])}
-        yield row
-
-
-def _findings(found: Reconstruction, spread: Diffusion | None) -> Iterator[str]:
+def _conclusions(found: Reconstruction, spread: Diffusion | None) -> Iterator[str]:
     if found.measured is None:
         yield "No measured path was recorded: paths are in body lengths, and no drag ratio could be fitted."
         return
@@ -125,14 +62,14 @@ def _findings(found: Reconstruction, spread: Diffusion | None) -> Iterator[str]:
             f"Speed over one second, computed against measured: correlation {known.mean():.3f} "
             f"({known.min():.3f} to {known.max():.3f} over {known.size} animals)."
         )
-    yield from _drag_findings(found)
+    yield from _drag_conclusions(found)
     if spread is not None:
         yield f"Diffusion of the measured paths between 60 and 100 s: {spread.interval} {unit}²/s (slope / 4)."
         if spread.caution:
             yield spread.caution
 
 
-def _drag_findings(found: Reconstruction) -> Iterator[str]:
+def _drag_conclusions(found: Reconstruction) -> Iterator[str]:
     if found.drag is None:
         yield "No gap-free stretch is as long as a window, so no drag ratio could be fitted; use a shorter --window."
         return

@@ -1,14 +1,13 @@
-"""The report of a study, with what other commands found."""
+"""The report of a study, with all that was asked of it."""
 
 from pathlib import Path
 
 from rich.console import Console
 
 from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.paper.results import open_results
 from ethomarkov.report import render_report
-from ethomarkov.report.extras import gather_extras
-from ethomarkov.report.page import REPORT_FILE
-from ethomarkov.workflow import Study
+from ethomarkov.report.page import REPORT_FILE, held_sections
 
 
 def report(study: Path, *, out: Path | None = None) -> None:
@@ -21,13 +20,15 @@ def report(study: Path, *, out: Path | None = None) -> None:
     out
         File of the page; `report.html` in the study's directory by default.
     """
-    loaded = Study.load(study)
+    results = open_results(study)
     home = study if study.is_dir() else study.parent
     target = out or home / REPORT_FILE
     check_writable(target.parent)
-    extras = gather_extras(loaded, home)
-    page = render_report(loaded, extras=extras)
+    page = render_report(results)
     with atomic_path(target) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    found = f" with {len(extras.pictures)} pictures of other commands" if extras.pictures else ""
-    Console().print(f"Open {target}; it needs nothing else{found}.", highlight=False, markup=False, soft_wrap=True)
+    n_sections = len(held_sections(results))
+    found = f" with {n_sections} sections of other commands" if n_sections else ""
+    console = Console()
+    for line in (*results.remarks, f"Open {target}; it needs nothing else{found}."):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

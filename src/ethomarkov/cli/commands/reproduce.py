@@ -1,6 +1,7 @@
 """The paper, reproduced and scored."""
 
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -11,20 +12,27 @@ from rich.table import Table
 
 from ethomarkov._core.types import Progress
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.reproduction_output import draw_reproduction, write_reproduction, write_scoreboard, write_timing
-from ethomarkov.cli.study_output import show_duration
+from ethomarkov.cli.outcome import show_duration
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
-from ethomarkov.io.atomic import check_writable
-from ethomarkov.paper.data import find_paper_data, synthetic_paper_data
-from ethomarkov.paper.scoring import count_verdicts, show_interval
-from ethomarkov.report.paper_figures import get_ready, is_worth_sharing
-from ethomarkov.report.side_by_side import second_process
-from ethomarkov.workflow.reproduce import Reproduction, reproduce_paper
-from ethomarkov.workflow.reproduction_stages import ReproduceSettings
-from ethomarkov.workflow.study import Study
+from ethomarkov.figures.style import save_figures
+from ethomarkov.io.atomic import atomic_path, check_writable
+from ethomarkov.io.spreadsheet import write_table
+from ethomarkov.paper.data import PaperData, find_paper_data, synthetic_paper_data
+from ethomarkov.paper.figures import share_figures, write_paper_figures
+from ethomarkov.paper.reproduce import ReproduceSettings, Reproduction, reproduce_paper
+from ethomarkov.paper.results import PaperResults
+from ethomarkov.paper.scoreboard import render_html, render_markdown
+from ethomarkov.paper.scoring import count_verdicts, show_interval, table_rows
+from ethomarkov.report.commands import draw_command_figures
+from ethomarkov.report.page import write_report
+from ethomarkov.report.tables import held_tables
+from ethomarkov.study import Study
 
 DEFAULT = RunningOptions()
+TIMING_FILE = "timing.md"
+FOLDERS = {"choose": "", "simulate": "simulation", "path": "path", "validate": "validation", "forage": "forage"}
+"""Commands whose figures are drawn too, and where they put them."""
 
 
 def reproduce(
@@ -34,7 +42,7 @@ def reproduce(
     runs: int = 1000,
     shuffles: int = 100,
     repeats: int = 50,
-    honest_repeats: int = 5,
+    held_out_repeats: int = 5,
     quick: Annotated[bool, Parameter(negative=())] = False,
     figures: bool = True,
     worms: int = 12,
@@ -58,10 +66,10 @@ def reproduce(
         Shuffled sequences behind every noise floor.
     repeats
         Repeats of cross-validation as published.
-    honest_repeats
-        Repeats of an honest cross-validation, which learns all states anew each time.
+    held_out_repeats
+        Repeats of a cross-validation that learns all states anew from what is not held out.
     quick
-        Make 50 runs, 10 shuffles, 5 repeats (2 honest ones) and a small scan.
+        Make 50 runs, 10 shuffles, 5 repeats (2 held-out ones) and a small scan.
     figures
         Draw all figures and write the report.
     worms, minutes
@@ -70,46 +78,73 @@ def reproduce(
     require_at_least(runs, 2, "--runs")
     require_at_least(shuffles, 1, "--shuffles")
     require_at_least(repeats, 0, "--repeats")
-    require_at_least(honest_repeats, 0, "--honest-repeats")
+    require_at_least(held_out_repeats, 0, "--held-out-repeats")
     require_at_least(worms, 1, "--worms")
     require_at_least(minutes, 1, "--minutes")
     require_minutes(worms, minutes, "--worms and --minutes")
-    paper_data = None if data is None else find_paper_data(data)
+    at_hand = None if data is None else find_paper_data(data)
     check_writable(out)
     console, seed = Console(quiet=running.quiet), running.chosen_seed
     settings = ReproduceSettings(
-        n_runs=runs, n_shuffles=shuffles, n_repeats=repeats, n_honest=honest_repeats, seed=seed
+        n_runs=runs, n_shuffles=shuffles, n_repeats=repeats, n_held_out=held_out_repeats, seed=seed
     )
     if quick:
-        settings = ReproduceSettings(n_runs=50, n_shuffles=10, n_repeats=5, n_honest=2, small_scan=True, seed=seed)
+        settings = ReproduceSettings(n_runs=50, n_shuffles=10, n_repeats=5, n_held_out=2, small_scan=True, seed=seed)
     with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
-        if paper_data is None:
-            paper_data = synthetic_paper_data(worms, 60 * minutes, seed=seed, threads=threads, progress=progress)
-        done = reproduce_paper(paper_data, settings, directory=out, threads=threads, progress=progress)
-        write_scoreboard(done, paper_data, out)
-        times = {} if done.study is None else _write(done, done.study, out, progress, threads if figures else 0)
+        if at_hand is None:
+            at_hand = synthetic_paper_data(worms, 60 * minutes, seed=seed, threads=threads, progress=progress)
+        done = reproduce_paper(at_hand, settings, directory=out, threads=threads, progress=progress)
+        _write_scoreboard(done, at_hand, out)
+        times = {} if done.study is None else _write(done.study, out, progress, threads if figures else 0)
+        _write_timing(done, times, out)
     console.print(_table(done))
     console.print(_timing(done, times))
-    console.print(f"\nFrom {paper_data.sentence}. {count_verdicts(done.rows)}", highlight=False, soft_wrap=True)
+    console.print(f"\nFrom {at_hand.sentence}. {count_verdicts(done.rows)}", highlight=False, soft_wrap=True)
     console.print(f"Open {escape(str(out / 'scoreboard.html'))}.", highlight=False, soft_wrap=True)
 
 
-def _write(
-    done: Reproduction, study: Study, out: Path, progress: Progress | None, drawing_threads: int
-) -> dict[str, float]:
-    """Write everything, without figures where no thread may draw them; tell the seconds that it took."""
+def _write_scoreboard(done: Reproduction, data: PaperData, out: Path) -> None:
+    """Write the scoreboard as a table, as Markdown and as a page."""
+    title = f"The paper reproduced from {data.sentence}"
+    write_table(out / "scoreboard.csv", table_rows(done.rows))
+    for name, render in (("scoreboard.md", render_markdown), ("scoreboard.html", render_html)):
+        with atomic_path(out / name) as temporary:
+            temporary.write_text(render(done.rows, title), encoding="utf-8")
+
+
+def _write(study: Study, out: Path, progress: Progress | None, drawing_threads: int) -> dict[str, float]:
+    """Write tables, and figures and the report where some threads may draw them; tell the seconds that it took."""
     began = time.monotonic()
-    with second_process(wanted=is_worth_sharing(drawing_threads)) as beside:
-        if beside is not None:
-            beside.begin(get_ready)
-        pictures = write_reproduction(done, study, out)
-        times = {"writing results": time.monotonic() - began}
-        if drawing_threads:
-            began = time.monotonic()
-            draw_reproduction(study, pictures, out, progress, beside)
-            times["figures and report"] = time.monotonic() - began
-    write_timing(done, times, out)
+    for file, rows in held_tables(study).items():
+        write_table(out / file, rows)
+    times = {"writing tables": time.monotonic() - began}
+    if drawing_threads:
+        began = time.monotonic()
+        results = PaperResults(study)
+        with share_figures(out, threads=drawing_threads) as shared:
+            for command, folder in FOLDERS.items():
+                save_figures(draw_command_figures(command, results), out / folder)
+            write_report(results, out)
+            write_paper_figures(results, out / "figures", (), progress, shared)
+        times["figures and report"] = time.monotonic() - began
     return times
+
+
+def _write_timing(done: Reproduction, times: Mapping[str, float], out: Path) -> None:
+    """Write where the time went, as Markdown."""
+    with atomic_path(out / TIMING_FILE) as temporary:
+        temporary.write_text("\n".join(_timing_lines(done, times)) + "\n", encoding="utf-8")
+
+
+def _timing_lines(done: Reproduction, times: Mapping[str, float]) -> Iterator[str]:
+    yield from ("# Where the time went", "", "| stage | seconds | CPU seconds | peak GB |", "|---|---|---|---|")
+    for one in done.records:
+        yield f"| {one.stage.replace('_', ' ')} | {one.seconds:.1f} | {one.cpu_seconds:.1f} | {one.peak_gb:.2f} |"
+    for what, seconds in times.items():
+        yield f"| {what} | {seconds:.1f} | | |"
+    total = sum(one.seconds for one in done.records) + sum(times.values())
+    cpu = sum(one.cpu_seconds for one in done.records)
+    yield f"| all | {total:.1f} | {cpu:.1f} | {max((one.peak_gb for one in done.records), default=0.0):.2f} |"
 
 
 def _table(done: Reproduction) -> Table:

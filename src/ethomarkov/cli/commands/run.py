@@ -1,5 +1,6 @@
 """A study of the user's own recordings."""
 
+import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,18 +11,20 @@ from pydantic_core import ErrorDetails
 from rich.console import Console
 
 from ethomarkov.cli.options import ReadingOptions, RunningOptions
+from ethomarkov.cli.outcome import print_outcome, print_plan, write_outcome
 from ethomarkov.cli.reading import read_recordings
-from ethomarkov.cli.study_output import print_outcome, print_plan, run_and_write
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import SettingsError
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.posture import PostureBasis
-from ethomarkov.workflow import Settings
-from ethomarkov.workflow.checked import describe_mistake, mistakes_in
-from ethomarkov.workflow.cluster_settings import ClusterSettings
-from ethomarkov.workflow.config import SettingsFile, read_settings
-from ethomarkov.workflow.study import plan_study
+from ethomarkov.recording import Recording
+from ethomarkov.study import Settings, run_study
+from ethomarkov.study.checked import describe_mistake, mistakes_in
+from ethomarkov.study.cluster_settings import ClusterSettings
+from ethomarkov.study.settings import SettingsFile, read_settings
+from ethomarkov.study.source import Source
+from ethomarkov.study.study import plan_study
 
 
 @Parameter(name="*")
@@ -71,6 +74,7 @@ def run(
     *,
     out: Path,
     basis: Path | None = None,
+    stream: Annotated[bool, Parameter(negative=())] = False,
     dry_run: Annotated[bool, Parameter(negative=())] = False,
     model: ModelOptions = DEFAULT_MODEL,
     reading: ReadingOptions = DEFAULT_READING,
@@ -89,22 +93,34 @@ def run(
         Directory of the results.
     basis
         Posture modes (EigenWorms.csv or .mat); fitted to the data when left out.
+    stream
+        Work through the files a few at a time, for more recordings than fit into memory. The chain and the tree of
+        states come from all animals; what needs frames comes from whole animals of a million frames together.
     dry_run
         Only say what would be computed, and about how long it would take.
     """
     settings, cluster = chosen_settings(model, running.seed)
-    recording = read_recordings(files, reading)
+    source = _source(files, reading) if stream else read_recordings(files, reading)
     modes = PostureBasis.from_file(basis, settings.n_modes) if basis is not None else None
     console = Console(quiet=running.quiet)
     if dry_run:
         threads = running.threads or os.cpu_count() or 1
-        planned = plan_study(recording, settings, basis=modes, directory=out, threads=threads)
+        planned = plan_study(source, settings, basis=modes, directory=out, threads=threads)
         print_plan(Console(), planned, out)
         return
     check_writable(out)
     with at_work(running, cluster) as threads, progress_bar(console, quiet=running.quiet) as progress:
-        figures = run_and_write(recording, settings, out, basis=modes, threads=threads, progress=progress)
+        study = run_study(source, settings, basis=modes, directory=out, threads=threads, progress=progress)
+        figures = write_outcome(study, out)
     print_outcome(console, figures, out)
+
+
+def _source(files: tuple[Path, ...], reading: ReadingOptions) -> Source:
+    return Source(files=files, read=functools.partial(_read_file, options=reading), reading=repr(reading))
+
+
+def _read_file(file: Path, options: ReadingOptions) -> Recording:
+    return read_recordings((file,), options)
 
 
 def chosen_settings(model: ModelOptions, seed: int | None) -> tuple[Settings, ClusterSettings]:

@@ -1,40 +1,32 @@
 """The states of a study: a tree of behaviours with names and kinetics."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov._core.types import FloatArray
+from ethomarkov.cli.desk import Desk, open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.cli.terminal import progress_bar
-from ethomarkov.cli.work import at_work
-from ethomarkov.coarse.dwell_laws import LawChoice, paper_biexponential
-from ethomarkov.coarse.kinetics import Dwells, find_dwells, mean_stay
-from ethomarkov.coarse.naming import StateTraits
+from ethomarkov.coarse.dwell_laws import LawChoice
+from ethomarkov.coarse.kinetics import mean_stay
 from ethomarkov.coarse.passage import Rates
-from ethomarkov.coarse.smoothing import SmoothStates, smooth_states
+from ethomarkov.coarse.smoothing import SmoothStates
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
-from ethomarkov.figures.style import save_figure
-from ethomarkov.io.atomic import atomic_path, check_writable
-from ethomarkov.io.bouts import find_bouts, states_dataset, write_boris, write_intervals
-from ethomarkov.io.results import save_results
-from ethomarkov.io.spreadsheet import write_table
-from ethomarkov.report.state_figures import draw_state_figures
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.kinetics import Kinetics, dwell_laws, study_kinetics
-from ethomarkov.workflow.states import rename_states, stability_over_seeds, state_names, traits_at
-from ethomarkov.workflow.study import MACRO, STUDY_FILE, regrow_study
+from ethomarkov.io.atomic import check_writable
+from ethomarkov.model.behaviour import MACRO
+from ethomarkov.model.kinetics import Kinetics
+from ethomarkov.report.bouts import write_bouts
+from ethomarkov.report.tables import state_tables
+from ethomarkov.study import Study
+from ethomarkov.study.store import STUDY_FILE
+from ethomarkov.study.study import regrow_study
 
 DEFAULT = RunningOptions()
-OF_TREE = "States of the tree"
-SMOOTHED = "States of the tree, smoothed in time by a hidden Markov model; not for rates or dwell times"
 MOST_CHANGE = 1.5
 """Factor by which smoothing may change the time in a state without a word of warning."""
 TRAIT_TITLES = {
@@ -52,7 +44,7 @@ def states(
     out: Path | None = None,
     rename: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     min_measure: float | None = None,
-    resamples: int = 20,
+    resamples: int | None = None,
     seeds: int = 0,
     smooth: Annotated[bool, Parameter(negative=())] = False,
     running: RunningOptions = DEFAULT,
@@ -68,13 +60,13 @@ def states(
     levels
         States at the finest level, whether or not the recording supports them; by default as many as it supports.
     out
-        Directory of the results; `states` in the study's own by default.
+        Directory for tables, bouts and figures; `states` in the study's own by default.
     rename
         New names, as "slow dorsal=head casting"; may be given several times.
     min_measure
         Share of its parent's time that a state must hold; as in the study by default.
     resamples
-        Drawings of animals that tell how stable each state is.
+        Resamples of animals that tell how stable each state is; as in the study by default.
     seeds
         Further partitions into microstates, from other seeds, that tell how stable each state is (slow: each fits all
         microstates anew).
@@ -82,47 +74,45 @@ def states(
         Let every frame's state depend on the frames around it, in bouts and states in time. Shares, dwell times and
         rates stay those of the tree.
     """
-    for value, least, name in ((levels or 2, 2, "--levels"), (resamples, 0, "--resamples"), (seeds, 0, "--seeds")):
+    for value, least, name in ((levels or 2, 2, "--levels"), (resamples or 0, 0, "--resamples"), (seeds, 0, "--seeds")):
         require_at_least(value, least, name)
-    new_names = _renames(rename)
-    loaded, home = Study.load(study), _home(study)
-    changes: dict[str, object] = {
-        "n_behaviours": levels,
-        "n_resamples": resamples,
-        "names": {},
-    }
-    if min_measure is not None:
-        if not 0 <= min_measure < 0.5:
-            raise InputFormatError(f"--min-measure is {min_measure}; a share from 0 up to 0.5 is needed.")
-        changes["min_measure"] = min_measure
-    target = out or home / "states"
-    for place in (target, home):
-        check_writable(place)
-    console = Console(quiet=running.quiet)
-    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
-        grown = regrow_study(loaded, changes, threads=threads, progress=progress)
-        grown = rename_states(grown, new_names, loaded.settings.names)
-        over_seeds = stability_over_seeds(grown, seeds, threads=threads, progress=progress)
-        found = {level: study_kinetics(grown, level) for level in dict.fromkeys((MACRO, grown.finest))}
-        laws = dwell_laws(grown, found[MACRO])
-        smoothed = _smooth(grown) if smooth else None
-        _write(grown, found, over_seeds, smoothed, target)
-        grown.save(home)
-    console.print(_levels_table(grown))
-    console.print(_states_table(grown, found[grown.finest], over_seeds))
-    for line in (*_findings(grown, found[MACRO], laws), *_said_of(grown, smoothed)):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"\nWritten to {escape(str(target))}, and into the study.", highlight=False, soft_wrap=True)
+    if min_measure is not None and not 0 <= min_measure < 0.5:
+        raise InputFormatError(f"--min-measure is {min_measure}; a share from 0 up to 0.5 is needed.")
+    new_names, changes = _renames(rename), {"n_resamples": resamples, "min_measure": min_measure}
+    desk = open_study(_checked(study), running, out, "states")
+    check_writable(desk.home)
+    with desk.working():
+        changes = {name: value for name, value in changes.items() if value is not None}
+        desk.study = regrow_study(desk.study, new_names, n_behaviours=levels, **changes)
+        found = {level: desk.compute("kinetics", level=level) for level in dict.fromkeys((MACRO, desk.study.finest))}
+        laws = desk.compute("dwell_law").laws
+        over_seeds = _over_seeds(desk, seeds)
+        smoothed = desk.compute("smoothed_states", level=desk.study.finest) if smooth else None
+        write_bouts(desk.study, smoothed, desk.out)
+        desk.write(state_tables(desk.study, found, over_seeds))
+        desk.draw("states", kinetics=found)
+        fit = _published_fit(desk)
+    desk.console.print(_levels_table(desk.study))
+    desk.console.print(_states_table(desk.study, found[desk.study.finest], over_seeds))
+    desk.say(*_conclusions(desk.study, found[MACRO], laws, fit), *_said_of(desk.study, smoothed))
+    desk.close(" The study has the new tree and names.")
 
 
-def _home(study: Path) -> Path:
-    """Find the directory whose study takes the new tree."""
+def _over_seeds(desk: Desk, n_seeds: int) -> FloatArray:
+    if not n_seeds:
+        return np.empty((0, desk.study.tree.n_nodes))
+    overlap: FloatArray = desk.compute("seed_stability", n_seeds=n_seeds).overlap
+    return overlap
+
+
+def _checked(study: Path) -> Path:
+    """Refuse a file that the new tree could not be written into."""
     if not study.is_dir() and study.name != STUDY_FILE:
         raise InputFormatError(
             f"{study}: the new tree is written into {STUDY_FILE}, which this file is not. Rename it, or name the "
             "directory that `ethomarkov run` wrote."
         )
-    return study if study.is_dir() else study.parent
+    return study
 
 
 def _renames(given: Sequence[str]) -> dict[str, str]:
@@ -136,10 +126,6 @@ def _renames(given: Sequence[str]) -> dict[str, str]:
     return {old.strip(): new.strip() for old, _, new in pairs}
 
 
-def _smooth(study: Study) -> SmoothStates:
-    return smooth_states(study.symbols, study.tree.states_at(study.finest), study.chain.lag)
-
-
 def _said_of(study: Study, smoothed: SmoothStates | None) -> Iterator[str]:
     """Say which labels are written, where they are not those of the tree."""
     if smoothed is None:
@@ -151,103 +137,15 @@ def _said_of(study: Study, smoothed: SmoothStates | None) -> Iterator[str]:
         f"{moved:.1%} of the frames another state; shares, dwell times and rates are those of the tree."
     )
     before, after = tree.visits() / tree.visits().sum(), smoothed.states.visits() / tree.visits().sum()
-    for name, old, new in zip(state_names(study, study.finest), before, after, strict=True):
+    for name, old, new in zip(study.names(study.finest), before, after, strict=True):
         if not old / MOST_CHANGE < new < old * MOST_CHANGE:
             yield f"Smoothing took {name} from {old:.1%} to {new:.1%} of the time: do not trust its smoothed bouts."
-
-
-def _write(
-    study: Study,
-    found: Mapping[int, Kinetics],
-    over_seeds: FloatArray,
-    smoothed: SmoothStates | None,
-    out: Path,
-) -> None:
-    """Write tables, bouts, results and figures."""
-    finest = study.finest
-    labels, names = study.states(finest) if smoothed is None else smoothed.states, state_names(study, finest)
-    description = OF_TREE if smoothed is None else SMOOTHED
-    bouts = find_bouts(labels, names)
-    write_boris(bouts, out / "bouts.csv", description)
-    write_intervals(bouts, out / "intervals", description)
-    with atomic_path(out / "states_movement.nc") as temporary:
-        states_dataset(labels, names, description=description).to_netcdf(temporary, engine="h5netcdf")
-    write_table(out / "states.csv", _state_rows(study, over_seeds))
-    write_table(out / "budget.csv", _budget_rows(study, found[finest]))
-    write_table(out / "transitions.csv", _transition_rows(found))
-    results: dict[str, object] = {"tree": study.tree, "traits": study.traits}
-    results |= {f"kinetics_{level}": kinetics for level, kinetics in found.items()}
-    if smoothed is not None:
-        results["smoothed"] = smoothed
-    save_results(out / "states.nc", results, {"settings": study.settings.model_dump_json()})
-    for name, figure in draw_state_figures(study, found).items():
-        with atomic_path(out / name) as temporary:
-            save_figure(figure, temporary)
-
-
-def _state_rows(study: Study, over_seeds: FloatArray) -> Iterator[dict[str, object]]:
-    """Every state of every level: where it comes from, what it does, how long it lasts, how sure it is."""
-    tree = study.tree
-    for level in tree.levels[1:]:
-        names, traits = state_names(study, level), traits_at(study, level)
-        dwells = find_dwells(study.states(level), study.chain.lag)
-        for k, node in enumerate(tree.nodes_at(level)):
-            yield {
-                "level": level,
-                "state": names[k],
-                "node": node,
-                "parent_node": int(tree.parent[node]),
-                "measure": float(tree.measure[node]),
-                **{item.name: float(getattr(traits, item.name)[k]) for item in fields(StateTraits)},
-                **_dwell_columns(dwells, k),
-                "complete_stays": len(dwells.of(k).complete),
-                "stability_resampled": float(tree.stability[node]),
-                "stability_seeds": float(over_seeds[:, node].mean()) if len(over_seeds) else float("nan"),
-                "divided_because_s": float(tree.relaxation[node]),
-                "is_supported": bool(tree.is_supported[node]),
-                "coherence": float(tree.coherence[node]),
-                "persistence": float(tree.persistence[node]),
-                "persistence_held_out": float(tree.held_out[node]),
-                "persistence_of_noise": float(tree.noise[node]),
-                "undecided": float(tree.undecided[node]),
-                "leftover_microstates": int(tree.left_over[node]),
-                "remark": tree.remark[node],
-            }
-
-
-def _dwell_columns(dwells: Dwells, state: int) -> dict[str, float]:
-    mean = mean_stay(dwells, state)
-    return {"mean_stay_s": mean.estimate, "mean_stay_low_s": mean.low, "mean_stay_high_s": mean.high}
-
-
-def _budget_rows(study: Study, kinetics: Kinetics) -> Iterator[dict[str, object]]:
-    for name, row in zip(study.symbols.segments.individuals, kinetics.budget, strict=True):
-        shares = zip(kinetics.names, row, strict=True)
-        yield {"animal": name, **{f"share of {state}": float(share) for state, share in shares}}
-
-
-def _transition_rows(found: Mapping[int, Kinetics]) -> Iterator[dict[str, object]]:
-    for kinetics in found.values():
-        for i, before in enumerate(kinetics.names):
-            for j, after in enumerate(kinetics.names):
-                if i != j:
-                    yield {
-                        "level": kinetics.level,
-                        "from": before,
-                        "to": after,
-                        "jumps": int(kinetics.jumps.counts[i, j]),
-                        "jump_probability": float(kinetics.jumps.probabilities[i, j]),
-                        "rate_per_s": float(kinetics.rates.rates[i, j]),
-                        "rate_low": float(kinetics.rates.low[i, j]),
-                        "rate_high": float(kinetics.rates.high[i, j]),
-                        "first_passage_s": float(kinetics.passage[i, j]),
-                    }
 
 
 def _levels_table(study: Study) -> Table:
     table = Table(title="Levels (share of time)", title_justify="left", box=None, pad_edge=False, show_header=False)
     for level in study.tree.levels[1:]:
-        shares = zip(state_names(study, level), study.tree.measures_at(level), strict=True)
+        shares = zip(study.names(level), study.tree.measures_at(level), strict=True)
         table.add_row(str(level), escape(", ".join(f"{name} {share:.3f}" for name, share in shares)))
     return table
 
@@ -255,7 +153,7 @@ def _levels_table(study: Study) -> Table:
 def _states_table(study: Study, kinetics: Kinetics, over_seeds: FloatArray) -> Table:
     """Lay the finest states out: time, stays, stability, and what the body does."""
     table = Table(title=f"\n{kinetics.level} states", title_justify="left", box=None, pad_edge=False)
-    traits = traits_at(study, kinetics.level)
+    traits = study.traits_at(kinetics.level)
     columns = {name: title for name, title in TRAIT_TITLES.items() if np.isfinite(getattr(traits, name)).any()}
     seeds = ("over seeds",) if len(over_seeds) else ()
     for title in ("state", "share", "mean dwell time (s)", "stability", *seeds, *columns.values()):
@@ -272,7 +170,7 @@ def _states_table(study: Study, kinetics: Kinetics, over_seeds: FloatArray) -> T
     return table
 
 
-def _findings(study: Study, macro: Kinetics, laws: Mapping[str, LawChoice]) -> Iterator[str]:
+def _conclusions(study: Study, macro: Kinetics, laws: Mapping[str, LawChoice], fit: str) -> Iterator[str]:
     """Say what a reader takes home, in sentences."""
     tree = study.tree
     yield ""
@@ -291,14 +189,14 @@ def _findings(study: Study, macro: Kinetics, laws: Mapping[str, LawChoice]) -> I
         yield "The relaxation time of the two states still grows with the lag: they are not quite a Markov chain."
     for name, choice in laws.items():
         yield (
-            f"Stays in {name}: best described by {choice.winner} (held out); the simplest law that is as good is "
+            f"Dwell times in {name}: best described by {choice.winner} (held out); the simplest law that is as good is "
             f"{choice.simplest}."
         )
-    yield from _published_fit(study)
+    yield fit
     failed = macro.check.fails("coarse")[1:]
     yield (
         f"Chapman-Kolmogorov: {int(failed.sum())} of {failed.size} probabilities after 2 to {len(macro.check.lags)} "
-        "lags are foretold wrongly by the two states alone (interval of the difference leaves out zero)."
+        "lags are predicted wrongly by the two states alone (interval of the difference leaves out zero)."
     )
     for node, remark in enumerate(tree.remark):
         if remark:
@@ -306,15 +204,14 @@ def _findings(study: Study, macro: Kinetics, laws: Mapping[str, LawChoice]) -> I
             yield f"Node {node} ({tree.measure[node]:.1%} of the time): {was}; a division would be {remark}."
 
 
-def _published_fit(study: Study) -> Iterator[str]:
+def _published_fit(desk: Desk) -> str:
     try:
-        fit = paper_biexponential(find_dwells(study.states(MACRO)), n_resamples=50, rng=study.settings.seed)
+        fit = desk.compute("published_dwell_law")
     except EthomarkovError as error:
-        yield f"The published fit of two exponentials to all stays is not possible here: {error}"
-        return
-    yield (
-        f"Two exponentials fitted to all stays as published: {fit.times[0]:.3g} and {fit.times[1]:.3g} s, which would "
-        f"give a relaxation of {fit.relaxation} s."
+        return f"The published fit of two exponentials to all dwell times is not possible here: {error}"
+    return (
+        f"Two exponentials fitted to all dwell times as published: {fit.times[0]:.3g} and {fit.times[1]:.3g} s, which "
+        f"would give a relaxation of {fit.relaxation} s."
     )
 
 

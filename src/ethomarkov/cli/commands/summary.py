@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from ethomarkov.cli.terminal import summary_table
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.summary import summarize
+from ethomarkov.report.summary import summarize
+from ethomarkov.study import Study
 
 
 def summary(study: Path, *, json_: Annotated[bool, Parameter(name="--json", negative=())] = False) -> None:
