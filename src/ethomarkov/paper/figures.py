@@ -123,7 +123,8 @@ def share_figures(source: Path, wanted: Sequence[str] = (), *, threads: int = 2)
         return
     from joblib.externals.loky import ProcessPoolExecutor
 
-    executor = ProcessPoolExecutor(max_workers=1)
+    with _child_environment():  # of the process that watches over what the others leave behind
+        executor = ProcessPoolExecutor(max_workers=1)
     try:
         with _child_environment():
             shared = SharedFigures(executor, source, choose_figures(wanted))
