@@ -184,8 +184,8 @@ class Graph:
     def held(self, name: str, **options: Any) -> Any | None:  # noqa: ANN401 (any result)
         """Give the latest result of an analysis that belongs to this very study; None where there is none.
 
-        A result belongs to the study if its key is the one that the study's own results give with its settings; those of
-        other analyses may be any that belong to it.
+        A result belongs to the study if its key is the one that the study's own results give with its settings; results
+        of other analyses among them may be any that belong to it.
 
         Parameters
         ----------
@@ -226,6 +226,8 @@ class Graph:
 
     def _belongs(self, stage: Stage, entry: Entry) -> bool:
         """Tell whether a result was computed from results of this very study, by the code of today."""
+        if set(entry.settings) != set(stage.settings) or set(entry.needs) != set(stage.needs):
+            return False
         if entry.key != stage.key(self.values(stage, entry.settings), entry.needs):
             return False
         return all(self._is_own(name, mark) for name, mark in entry.needs.items())

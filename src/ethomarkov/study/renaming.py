@@ -1,6 +1,7 @@
 """States under the names that the user gave them, in results that were computed under their own."""
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -14,6 +15,10 @@ STATE_FIELDS: Mapping[str, tuple[str, ...]] = {
     "Agreement": ("name",),
 }
 """Fields that name states, or begin a phrase that ends with the name of one."""
+FIELDS_OF_STATES: Mapping[str, tuple[str, ...]] = {"Runs": ("name",), "BearingSpectrum": ("individuals",)}
+"""The same in runs of states; in those of animals they name animals."""
+TEXT_FIELDS: Mapping[str, tuple[str, ...]] = {"Validation": ("warnings",), "RunSet": ("reasons",)}
+"""Fields of sentences, in which the name of a state stands in such a phrase or in quotation marks."""
 PHRASE = "rate of leaving "
 
 
@@ -34,9 +39,19 @@ def renamed(result: Found, names: Mapping[str, str], *, is_of_states: bool = Fal
     if not names:
         return result
     phrases = {f"{PHRASE}{old}": f"{PHRASE}{new}" for old, new in names.items()}
-    fields = {**STATE_FIELDS, "Runs": ("name",)} if is_of_states else STATE_FIELDS
+    fields = {**STATE_FIELDS, **FIELDS_OF_STATES} if is_of_states else STATE_FIELDS
     changed: Found = _walk(result, {**names, **phrases}, fields)
     return changed
+
+
+def _reworded(texts: tuple[str, ...], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Put new names into sentences."""
+    known = {old: new for old, new in names.items() if old.startswith(PHRASE)}
+    known |= {repr(old): repr(new) for old, new in names.items()}
+    # the longest first, and none that is only the beginning of a longer name
+    either = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    pattern = re.compile(rf"(?:{either})(?:(?<=')|(?![\w ]))")
+    return tuple(pattern.sub(lambda found: known[found[0]], text) for text in texts)
 
 
 def _walk(value: Any, names: Mapping[str, str], fields: Mapping[str, tuple[str, ...]]) -> Any:  # noqa: ANN401
@@ -51,6 +66,8 @@ def _walk(value: Any, names: Mapping[str, str], fields: Mapping[str, tuple[str, 
         old = getattr(value, item.name)
         if item.name in fields.get(type(value).__name__, ()):
             new = names.get(old, old) if isinstance(old, str) else tuple(names.get(one, one) for one in old)
+        elif item.name in TEXT_FIELDS.get(type(value).__name__, ()):
+            new = _reworded(old, names)
         else:
             new = _walk(old, names, fields)
         if new is not old:

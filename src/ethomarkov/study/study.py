@@ -43,6 +43,7 @@ from ethomarkov.study.source import AnySource, MemorySource, Source
 from ethomarkov.study.stage import Stage
 from ethomarkov.study.stages import CORE
 from ethomarkov.study.store import STUDY_FILE, Entry, Store
+from ethomarkov.validation.ensembles import EACH
 from ethomarkov.validation.simulation_choice import SimulationChoice
 
 STAGES: tuple[Stage, ...] = (*CORE, *ANALYSES)
@@ -187,6 +188,7 @@ class Study:
         options
             Settings of the analysis; see its function in `ethomarkov.study.analyses`.
         """
+        options = self._as_given(options)
         self.graph.bring([name], **options)
         return self._renamed(name, self.graph.result(name, **options))
 
@@ -200,7 +202,20 @@ class Study:
         options
             Settings that it must have been computed with; any by default.
         """
-        return self._renamed(name, self.graph.held(name, **options))
+        return self._renamed(name, self.graph.held(name, **self._as_given(options)))
+
+    def _as_given(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Ask for a renamed state by the name that it has by itself, since a new name costs no computing."""
+        state, level = options.get("state"), options.get("level")
+        if state is None or level is None:
+            return options
+        names = dict(zip(self.names(level), self.given_names(level), strict=True))
+        if state not in (EACH, *names):
+            raise InputFormatError(
+                f"--state is {state!r}; at the level of {level} states there are {', '.join(map(repr, names))}. Name "
+                "one of these, or 'each'."
+            )
+        return {**options, "state": names.get(state, state)}
 
     def _renamed(self, name: str, result: Any) -> Any:  # noqa: ANN401 (any result)
         return renamed(result, self.settings.names, is_of_states=name == "state_runs")

@@ -25,10 +25,10 @@ CHEAP = {
     "reconstruction": {"window": 10.0, "n_windows": 2},
     "foraging": {"level": 2, "n_runs": 2, "seconds": 6.0},
     "animal_runs": {"n_runs": 2},
-    "predictions": {"n_runs": 2},
+    "predictions": {"entry_walks": 2},
     "held_out_splits": {"n_held_out": 1},
     "published_splits": {"n_repeats": 1},
-    "validation": {"n_runs": 2},
+    "validation": {"n_runs": 2, "entry_walks": 2},
     "known_truth": {"window": 10.0, "n_windows": 2},
 }
 """Options with which an analysis takes a moment."""
@@ -163,7 +163,7 @@ def test_a_validation_is_put_together_of_what_is_held(answers, small):
     study = Study.load(small)
     study.compute("animal_runs", n_runs=2)
     assert study.held("validation") is None
-    study.compute("predictions", n_runs=2)
+    study.compute("predictions", entry_walks=2)
     found = study.held("validation")
     assert found.cross_validation == {}
     assert [one.name for one in found.animals] == list(study.individuals)

@@ -74,7 +74,7 @@ def simulate(
         found: RunSet = (
             desk.compute("runs", animal=animal, **options)
             if state is None
-            else desk.compute("state_runs", level=at, state=_given_name(desk, at, state), **options)
+            else desk.compute("state_runs", level=at, state=state, **options)
         )
         shown = {"runs": found.runs, "state_runs": None} if state is None else {"runs": None, "state_runs": found.runs}
         desk.draw("simulate", displacement=found.measured, **shown)
@@ -91,17 +91,6 @@ def _check_minutes(desk: Desk, minutes: float) -> None:
         raise InputFormatError(
             f"--minutes is {minutes:g}; at least two steps of the simulation are needed, {2 * step / 60:.3g} min."
         )
-
-
-def _given_name(desk: Desk, level: int, state: str) -> str:
-    """Find by what name the study itself knows a state that may have been renamed."""
-    names = dict(zip(desk.study.names(level), desk.study.given_names(level), strict=True))
-    if state not in (EACH, *names):
-        raise InputFormatError(
-            f"--state is {state!r}; at the level of {level} states there are {', '.join(map(repr, names))}. Name one "
-            "of these, or 'each'."
-        )
-    return names.get(state, state)
 
 
 def _table(found: Sequence[Runs], data: Displacement | None) -> Table:
