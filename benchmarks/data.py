@@ -14,9 +14,9 @@ from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states import Microstates, Symbols
-from ethomarkov.workflow.config import Settings
+from ethomarkov.study.settings import Settings
 from ethomarkov.workflow.runs import animal_model
-from ethomarkov.workflow.study import Study, run_study
+from ethomarkov.study.study import Study, run_study
 
 THREADS = 2
 N_WORMS, MINUTES, N_DELAYS, LAG = 12, 35, 11, 0.75

@@ -16,7 +16,7 @@ from ethomarkov.io import write_recording
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.workflow import Settings
+from ethomarkov.study import Settings
 from ethomarkov.workflow.streaming import Source, stream_study
 
 N_WORMS = (3, 10, 30, 100)

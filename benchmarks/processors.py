@@ -18,7 +18,7 @@ import ethomarkov as em
 from ethomarkov.coarse.passage import hopping_rates, mean_first_passage
 from ethomarkov.io import read
 from ethomarkov.markov.spectrum import slow_times
-from ethomarkov.workflow.study import Study, run_study
+from ethomarkov.study.study import Study, run_study
 
 SETTINGS = (
     "OPENBLAS_CORETYPE=Haswell",

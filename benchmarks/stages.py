@@ -31,7 +31,7 @@ from ethomarkov.workflow.forage import ForageRule, forage_study
 from ethomarkov.workflow.reproduce import reproduce_paper
 from ethomarkov.workflow.runs import run_lags, simulate_runs
 from ethomarkov.workflow.stages import STAGES, Measured
-from ethomarkov.workflow.study import STUDY_FILE
+from ethomarkov.study.study import STUDY_FILE
 from ethomarkov.workflow.validate import fit_rule
 
 WORMS = (3, 6, 12)

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from ethomarkov.workflow import Settings, Study, run_study
 
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.workflow import Settings, Study, run_study
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (

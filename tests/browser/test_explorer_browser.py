@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from ethomarkov.workflow import Settings, run_study
 
 from ethomarkov.locomotion import propel
 from ethomarkov.posture import PostureBasis, centerline_from_angles
@@ -15,7 +16,6 @@ from ethomarkov.recording import Recording, Track
 from ethomarkov.report.explorer import BODY_SEGMENTS, write_explorer
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import map_sequences
-from ethomarkov.workflow import Settings, run_study
 
 pytestmark = pytest.mark.slow
 

@@ -368,7 +368,7 @@ def _try(path: Path, case: Case) -> tuple[str, str, list[str]]:
 
 def _try_in_fork(path: Path, case: Case) -> tuple[str, str, list[str]]:
     """Do the same in a copy of this process, which may crash or compute for ever."""
-    importlib.import_module("ethomarkov.workflow.study")  # once here rather than in every copy
+    importlib.import_module("ethomarkov.study.study")  # once here rather than in every copy
     out, into = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, which only listen here

@@ -43,9 +43,13 @@ def read_basis(path: Path, _: Mapping[str, Any]) -> object:
 
 
 def read_study(path: Path, _: Mapping[str, Any]) -> object:
-    from ethomarkov.workflow.study import Study
+    from ethomarkov.study.study import KEPT, Study
 
-    return _of(Study, Study.load(path))
+    study = Study.load(path)
+    for stage in KEPT:  # results are read when they are asked for
+        for name in stage.gives:
+            study.graph.result(name)
+    return _of(Study, study)
 
 
 def read_log(path: Path, _: Mapping[str, Any]) -> object:
@@ -59,7 +63,7 @@ def read_log(path: Path, _: Mapping[str, Any]) -> object:
 
 
 def read_toml(path: Path, _: Mapping[str, Any]) -> object:
-    from ethomarkov.workflow.config import SettingsFile, read_settings
+    from ethomarkov.study.settings import SettingsFile, read_settings
 
     return _of(SettingsFile, read_settings(path))
 
@@ -575,7 +579,7 @@ def _nwb(path: Path) -> None:
 
 def _study(path: Path) -> None:
     from ethomarkov.recording import Recording, Track
-    from ethomarkov.workflow import Settings, run_study
+    from ethomarkov.study import Settings, run_study
 
     track = Track(individual="one", values=waves(3, 400)[6:])
     recording = Recording.from_tracks([track], kind="amplitude", sampling_rate=16.0)

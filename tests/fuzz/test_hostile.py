@@ -171,7 +171,7 @@ def test_pickles_in_logs_of_tasks(watch, protocol):
         assert harmless(watch, task_log(body), "a.tasks", load=read_log, writes=True, here=True) == READ
 
 
-@pytest.mark.parametrize("module", ["ethomarkov.workflow.cluster", "ethomarkov.io.task_log", "ethomarkov.io.child"])
+@pytest.mark.parametrize("module", ["ethomarkov.study.cluster", "ethomarkov.io.task_log", "ethomarkov.io.child"])
 def test_dotted_names_in_logs_of_tasks(watch, module):
     for name in ("os.mkdir", "subprocess.os.mkdir", "Path.mkdir", "contextlib.os.mkdir"):
         body = _Dotted(module, name, MARKER).dump()

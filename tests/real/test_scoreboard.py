@@ -4,7 +4,7 @@ import pytest
 
 from ethomarkov.paper.data import PaperData, find_paper_data
 from ethomarkov.paper.published import GAINS, N_WORMS
-from ethomarkov.workflow.reproduce import reproduce_paper
+from ethomarkov.paper.reproduce import reproduce_paper
 
 pytestmark = pytest.mark.real
 

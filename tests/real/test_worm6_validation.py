@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import ethomarkov as em
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.validate import validate_study
+from ethomarkov.study import Settings, run_study
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -36,7 +35,7 @@ def study(request):
 
 @pytest.fixture(scope="module")
 def found(study):
-    return validate_study(study, n_runs=100)
+    return study.compute("validation", n_runs=100, entry_walks=100)
 
 
 @pytest.fixture(scope="module")

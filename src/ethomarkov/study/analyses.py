@@ -56,7 +56,6 @@ from ethomarkov.validation.validate import (
 
 SLOWEST_TIMES = 4.0
 """Longest lag of the table of relaxation times, in slowest times."""
-MOST_WALKS = 200
 
 
 # --- choice and timescales -------------------------------------------------------------------------------------------
@@ -303,15 +302,15 @@ def predictions(
     macro_model: BehaviourModel,
     *,
     min_measure: float,
-    n_runs: int = MOST_WALKS,
-    entry_walks: int | None = None,
+    entry_walks: int = 200,
     seed: int,
     threads: int,
     progress: Progress | None,
 ) -> Predictions:
     """Measure how far ahead the model predicts, in what it has learned from and in what it has not."""
-    n_walks = min(n_runs, MOST_WALKS) if entry_walks is None else entry_walks
-    return predict(macro_model, min_measure=min_measure, n_walks=n_walks, seed=seed, threads=threads, progress=progress)
+    return predict(
+        macro_model, min_measure=min_measure, n_walks=entry_walks, seed=seed, threads=threads, progress=progress
+    )
 
 
 @stage(role="analysis", seconds=lambda size: 4e-5 * size.n_frames * size.settings["n_held_out"] / size.threads)

@@ -521,13 +521,13 @@ def written(graph: Graph) -> Iterator[None]:
         before = set(store.parts.glob("*"))
         try:
             yield
+            _write(Study(graph), store)
         except EthomarkovError:
             if sum(one.seconds for one in graph.records.values()) < WORTH_KEEPING:
                 for file in set(store.parts.glob("*")) - before:
                     file.unlink()
                 store.forget_traces()
             raise
-        _write(Study(graph), store)
 
 
 def _write(study: Study, store: Store) -> None:

@@ -4,12 +4,12 @@ import csv
 
 import numpy as np
 import pytest
+from ethomarkov.workflow import Study
+from ethomarkov.workflow.apply import QUANTITIES, Application, apply_model
 
 from ethomarkov.io import read, write_recording
 from ethomarkov.io.results import load_attrs, load_result
 from ethomarkov.recording import Recording, Track
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.apply import QUANTITIES, Application, apply_model
 
 PARTS = ["application.csv", "application.nc"]
 

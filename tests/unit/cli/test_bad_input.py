@@ -623,7 +623,7 @@ def test_summary_of_a_study_with_a_damaged_part(cli, tmp_path, study):
     with h5py.File(study.directory / "study.nc") as file:
         for at in (
             file["postures/postures/values"].id.get_chunk_info(0),
-            file["paths/path/centroid"].id.get_chunk_info(0),
+            file["path/path/centroid"].id.get_chunk_info(0),
         ):
             content[at.byte_offset : at.byte_offset + 64] = bytes(64)
     put(tmp_path / "study.nc", bytes(content))

@@ -1,10 +1,9 @@
 """`ethomarkov bench`: its table, its file and its refusals."""
 
 import pytest
-
-from ethomarkov.workflow import Settings
-from ethomarkov.workflow.bench import Bench, Machine, StageCost
-from ethomarkov.workflow.stages import STAGES
+from ethomarkov.study import Settings
+from ethomarkov.study.bench import Bench, Machine, StageCost
+from ethomarkov.study.study import KEPT
 
 
 @pytest.fixture
@@ -70,7 +69,7 @@ def test_bench_is_quiet_when_asked(cli, asked):
 def test_bench_of_tiny_studies(cli):
     code, out, err = cli("bench", "--worms", 1, 2, "--minutes", 1, "--microstates", 12, "--threads", 1)
     assert (code, err) == (0, "")
-    for words in (*(stage.name for stage in STAGES), "growth", "960, 1,920 frames", "403,200 frames"):
+    for words in (*(stage.name for stage in KEPT), "growth", "960, 1,920 frames", "403,200 frames"):
         assert words in out
 
 

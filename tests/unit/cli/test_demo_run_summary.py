@@ -9,10 +9,10 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-
-from ethomarkov.io import read, write_recording
 from ethomarkov.workflow import Settings, run_study
 from ethomarkov.workflow.summary import summarize
+
+from ethomarkov.io import read, write_recording
 
 QUICK = (
     "--delays",

@@ -3,7 +3,6 @@
 import shutil
 
 import pytest
-
 from ethomarkov.workflow.study import Study
 
 FIGURES_OF_A_STUDY = ("1", "2", "3", "4", "S1", "S2", "S4", "S6", "S7", "S8a", "S8b")

@@ -109,7 +109,7 @@ def test_an_interrupt_ends_quietly(cli, tmp_path, monkeypatch, files):
     def interrupt(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ethomarkov.cli.study_output.run_study", interrupt)
+    monkeypatch.setattr("ethomarkov.cli.commands.run.run_study", interrupt)
     code, out, err = cli("run", files["nc"], "--out", tmp_path)
     assert code == 130
     assert "interrupted" in err

@@ -8,14 +8,14 @@ import json
 
 import numpy as np
 import pytest
+from ethomarkov.report.paper_parts import gather_parts
+from ethomarkov.workflow import Settings, Study, study_findings, validate
+from ethomarkov.workflow.reproduction_stages import ReproduceSettings
 
 from ethomarkov.cli.commands.reproduce import reproduce
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.io.download import DownloadError, FetchedFile
-from ethomarkov.report.paper_parts import gather_parts
 from ethomarkov.validation.prediction import PredictionRule
-from ethomarkov.workflow import Settings, Study, study_findings, validate
-from ethomarkov.workflow.reproduction_stages import ReproduceSettings
 
 
 def test_data_explain_needs_no_network(cli, tmp_path):

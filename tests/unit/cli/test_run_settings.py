@@ -20,7 +20,8 @@ def chosen(monkeypatch, tmp_path):
         file.write_bytes(text.encode() if isinstance(text, str) else text)
         seen = []
         monkeypatch.setattr(command, "read_recordings", lambda *_: None)
-        monkeypatch.setattr(command, "run_and_write", lambda _, settings, *__, **___: seen.append(settings))
+        monkeypatch.setattr(command, "run_study", lambda _, settings, **__: seen.append(settings))
+        monkeypatch.setattr(command, "write_outcome", lambda *_: None)
         monkeypatch.setattr(command, "print_outcome", lambda *_: None)
         monkeypatch.setattr(command, "progress_bar", lambda *_, **__: contextlib.nullcontext())
         command.run(

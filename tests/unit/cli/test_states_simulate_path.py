@@ -10,6 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ethomarkov.workflow import Study
+from ethomarkov.workflow.kinetics import Kinetics
+from ethomarkov.workflow.paths import Reconstruction
+from ethomarkov.workflow.runs import Runs
+from ethomarkov.workflow.states import given_names, state_names
+from ethomarkov.workflow.study import regrow_study
 
 from ethomarkov.cli.commands.states import states
 from ethomarkov.cli.options import RunningOptions
@@ -20,12 +26,6 @@ from ethomarkov.io import write_recording
 from ethomarkov.io.results import load_result, load_results
 from ethomarkov.locomotion.displacement import Displacement
 from ethomarkov.recording import Recording, Track
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.kinetics import Kinetics
-from ethomarkov.workflow.paths import Reconstruction
-from ethomarkov.workflow.runs import Runs
-from ethomarkov.workflow.states import given_names, state_names
-from ethomarkov.workflow.study import regrow_study
 
 FAST = ("--resamples", "0", "--threads", "1")
 SHORT = ("--runs", "2", "--minutes", "0.5", "--threads", "1")

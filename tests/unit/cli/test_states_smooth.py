@@ -7,14 +7,14 @@ import shutil
 import numpy as np
 import pytest
 import xarray as xr
+from ethomarkov.workflow import Study
+from ethomarkov.workflow.states import state_names
 
 from ethomarkov.cli.commands.states import OF_TREE, SMOOTHED
 from ethomarkov.coarse.smoothing import SmoothStates, smooth_states
 from ethomarkov.exceptions import SamplingError
 from ethomarkov.io.bouts import find_bouts
 from ethomarkov.io.results import load_results
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.states import state_names
 
 FAST = ("--levels", "2", "--resamples", "0", "--threads", "1")
 OF_THE_TREE = ("states.csv", "budget.csv", "transitions.csv")

@@ -4,11 +4,11 @@ import csv
 
 import numpy as np
 import pytest
+from ethomarkov.workflow import Settings, Study
+from ethomarkov.workflow.streaming import Source, stream_study
 
 from ethomarkov.io import read, write_recording
 from ethomarkov.posture import PostureBasis
-from ethomarkov.workflow import Settings, Study
-from ethomarkov.workflow.streaming import Source, stream_study
 
 QUICK = (
     "--delays",

@@ -7,6 +7,10 @@ import shutil
 
 import numpy as np
 import pytest
+from ethomarkov.report.paper_parts import gather_parts
+from ethomarkov.workflow import Settings, Study, run_study
+from ethomarkov.workflow.checks import AnimalCheck, check_animal
+from ethomarkov.workflow.states import state_names
 from matplotlib.figure import Figure
 
 from ethomarkov.cli.commands.forage import forage
@@ -14,13 +18,9 @@ from ethomarkov.cli.commands.validate import validate
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage
 from ethomarkov.io.results import group_name, load_attrs, load_result, load_results, save_results
-from ethomarkov.report.paper_parts import gather_parts
 from ethomarkov.validation.drifting import Drift, EntryRate
 from ethomarkov.validation.held_out import HeldOut
 from ethomarkov.validation.prediction import PredictionError
-from ethomarkov.workflow import Settings, Study, run_study
-from ethomarkov.workflow.checks import AnimalCheck, check_animal
-from ethomarkov.workflow.states import state_names
 
 KINDS = {
     "recorded_error": PredictionError,

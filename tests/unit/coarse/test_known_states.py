@@ -13,9 +13,8 @@ from ethomarkov.coarse.passage import hopping_rates, two_state_times
 from ethomarkov.coarse.tree import grow_tree
 from ethomarkov.markov import MarkovChain
 from ethomarkov.states import DelayEmbedding, Partition, Symbols
+from ethomarkov.study import Settings, run_study
 from ethomarkov.synthetic import double_well, simulate_worms
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.states import state_names
 
 
 def on_partition(chain, values):
@@ -320,4 +319,4 @@ class TestWorms:
         np.testing.assert_array_equal(one.tree.stability, two.tree.stability)
         np.testing.assert_array_equal(one.states(7).labels, two.states(7).labels)
         for level in one.tree.levels:
-            assert state_names(one, level) == state_names(two, level)
+            assert one.names(level) == two.names(level)

@@ -7,7 +7,7 @@ import pytest
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.limits import BYTES_PER_BYTE, FREE_BYTES, array_bytes, check_declared, check_regular
-from ethomarkov.workflow.config import read_settings
+from ethomarkov.study.settings import read_settings
 
 
 def make_pipe(path):

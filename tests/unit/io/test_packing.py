@@ -213,13 +213,13 @@ def test_rubbish_is_refused(data):
 @pytest.mark.parametrize(
     "module, name",
     [
-        ("ethomarkov.workflow.cluster", "subprocess.Popen"),
-        ("ethomarkov.workflow.cluster", "pickle"),
+        ("ethomarkov.study.cluster", "subprocess.Popen"),
+        ("ethomarkov.study.cluster", "pickle"),
         ("ethomarkov.io.task_log", "TaskLog"),
         ("ethomarkov.io.atomic", "atomic_path"),
         ("ethomarkov._core.interval", "dataclass"),
         ("ethomarkov.markov", "Interval"),
-        ("ethomarkov.workflow.engine", "Engine"),
+        ("ethomarkov.study.graph", "Graph"),
         ("ethomarkov.validation.splits", "Interval"),
         ("ethomarkov.__main__", "Interval"),
         ("ethomarkov.cli.options", "RunningOptions"),

@@ -34,6 +34,7 @@ from ethomarkov.io.results import load_result, save_results
 from ethomarkov.locomotion.drag import DragSearch
 from ethomarkov.locomotion.ensemble import Gathered
 from ethomarkov.movies.scenes import Behaviour
+from ethomarkov.paper.stages import ALL_STAGES
 from ethomarkov.states.symbols import Symbols
 from ethomarkov.synthetic.worm import WormTruth
 
@@ -82,7 +83,8 @@ def parts_of(hint: object) -> Iterator[object]:
 def find_results() -> list[type]:
     kinds = frozen_dataclasses()
     parts = {kind: {part for hint in hints_of(kind).values() for part in parts_of(hint)} for kind in kinds}
-    found = {kind for kind in kinds if has_arrays(kind)}
+    given = {kind for stage in ALL_STAGES for kind in stage.gives.values()}
+    found = {kind for kind in kinds if has_arrays(kind) or kind in given}
     for _ in kinds:
         found |= {kind for kind in kinds if parts[kind] & found}
     for _ in kinds:

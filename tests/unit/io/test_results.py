@@ -22,23 +22,24 @@ from ethomarkov._core.series import Series
 from ethomarkov.coarse import Cut, best_cut
 from ethomarkov.exceptions import InputFormatError, OutputError
 from ethomarkov.foraging import SweepRule
+from ethomarkov.foraging.states import ForageRule, forage_states
 from ethomarkov.io.digest import canonical, digest
 from ethomarkov.io.results import load_attrs, load_result, load_results, save_results
 from ethomarkov.io.seal import seal
 from ethomarkov.locomotion import DragSearch, Path
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
+from ethomarkov.model.kinetics import state_kinetics
+from ethomarkov.model.paths import reconstruct_paths
 from ethomarkov.posture import PostureBasis
+from ethomarkov.recording.measured import Measured
 from ethomarkov.states import Microstates, Symbols
+from ethomarkov.study import Settings, Study, run_study
+from ethomarkov.study.study import KEPT
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.workflow import Settings, Study, run_study
-from ethomarkov.workflow.checks import observe_animal
-from ethomarkov.workflow.forage import ForageRule, forage_study
-from ethomarkov.workflow.kinetics import study_kinetics
-from ethomarkov.workflow.paths import reconstruct_paths
-from ethomarkov.workflow.runs import animal_model, simulate_runs
-from ethomarkov.workflow.stages import Measured
-from ethomarkov.workflow.validate import animal_models, predict_study, validate_study
+from ethomarkov.validation.checks import observe_animal
+from ethomarkov.validation.runs import simulate_runs
+from ethomarkov.validation.validate import predict
 
 
 def make_series() -> Series:
@@ -208,13 +209,20 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, error):
     assert [path.name for path in tmp_path.iterdir()] == ["r.nc"]
 
 
+def assert_same_study(one, two):
+    for stage in KEPT:
+        for name in stage.gives:
+            assert_same(one.graph.result(name), two.graph.result(name))
+    assert one.settings == two.settings
+
+
 def test_a_study_comes_back_equal(tmp_path):
     made = simulate_worms(2, 60.0, seed=5)
     study = run_study(
         made.recording, Settings(n_delays=11, lag=0.75, n_states=8, n_walks=2, simulated_minutes=0.2), basis=made.basis
     )
     assert study.save(tmp_path) == tmp_path / "study.nc"
-    assert_same(Study.load(tmp_path), study)
+    assert_same_study(Study.load(tmp_path), study)
 
 
 def test_a_study_without_basis_and_path_comes_back_equal(tmp_path):
@@ -223,7 +231,7 @@ def test_a_study_without_basis_and_path_comes_back_equal(tmp_path):
     assert study.basis is None
     assert study.path is None
     study.save(tmp_path)
-    assert_same(Study.load(tmp_path), study)
+    assert_same_study(Study.load(tmp_path), study)
 
 
 finite = st.floats(-1e6, 1e6, width=32)
@@ -323,10 +331,10 @@ def test_kinetics_runs_and_reconstructions_come_back_equal(tmp_path, small_study
     lost = dataclasses.replace(small_study.measured, centroid=np.full_like(small_study.measured.centroid, np.nan))
     rule = CrawlRule(duration=15.0, n_runs=2)
     made = {
-        "kinetics": study_kinetics(small_study, 3),
-        "runs": simulate_runs(small_study, animal_model(small_study), rule),
-        "measured": reconstruct_paths(small_study, DragSearch(window=10.0)),
-        "unmeasured": reconstruct_paths(dataclasses.replace(small_study, measured=lost)),
+        "kinetics": state_kinetics(small_study.model, 3),
+        "runs": simulate_runs(small_study.model, small_study.model.animal(), rule),
+        "measured": reconstruct_paths(small_study.model, DragSearch(window=10.0)),
+        "unmeasured": reconstruct_paths(dataclasses.replace(small_study.model, measured=lost)),
     }
     assert made["runs"].diffusion is None
     assert made["measured"].drag is not None
@@ -341,10 +349,10 @@ def test_validations_and_foraging_come_back_equal(tmp_path, small_study):
     """Mappings of results, and tuples of results that hold arrays."""
     rule = ForageRule(n_runs=2, seconds=15.0, sweep=SweepRule(body_length=1.0))
     made = {
-        "runs": observe_animal(small_study, 0, 2),
-        "validation": validate_study(small_study, n_runs=2, n_repeats=1),
-        "predictions": predict_study(small_study, animal_models(small_study), n_walks=2),
-        "foraging": forage_study(small_study, 2, rule),
+        "runs": observe_animal(small_study.model, 0, 2),
+        "validation": small_study.compute("validation", n_runs=2, n_repeats=1, n_held_out=1),
+        "predictions": predict(small_study.model, n_walks=2),
+        "foraging": forage_states(small_study.model, 2, rule),
     }
     assert made["validation"].cross_validation
     save_results(tmp_path / "r.nc", made, {})

@@ -129,7 +129,7 @@ class Trap:
     [
         pickle.dumps((0, 0, Trap())),
         # pickle finds dotted names, so that a module of the package leads to any other
-        b"\x80\x04K\x00K\x00\x8c\x1bethomarkov.workflow.cluster\x8c\x10subprocess.Popen\x93\x8c\x04true\x85R\x87.",
+        b"\x80\x04K\x00K\x00\x8c\x18ethomarkov.study.cluster\x8c\x10subprocess.Popen\x93\x8c\x04true\x85R\x87.",
         pack("no record"),
         pack((0, [], 1)),
         pack((0, -1, "before the first")),

@@ -13,6 +13,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from ethomarkov.report.paper_parts import gather_parts
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.study import MACRO
 
 from ethomarkov.exceptions import InputFormatError, RareStateWarning
 from ethomarkov.figures.style import new_figure
@@ -32,15 +37,10 @@ from ethomarkov.paper.layout import FIGURES, describe_study, draw_paper_figure
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.posture.stretch import longest_stretch
 from ethomarkov.recording import Recording, Track
-from ethomarkov.report.paper_parts import gather_parts
 from ethomarkov.report.results import StudyResults
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.validation.held_out_correlation import CORRELATION, HeldOutCorrelation, summarise_correlation
 from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
-from ethomarkov.workflow.states import state_names
-from ethomarkov.workflow.study import MACRO
 
 LOOK = Path(__file__).parents[3] / "docs" / "look.md"
 QUICK = Settings(n_delays=11, lag=0.75, n_states=40, n_walks=2, simulated_minutes=1.0, n_behaviours=3, n_resamples=0)

@@ -10,6 +10,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.states import state_names
 
 from ethomarkov.cli.commands.explore import explore
 from ethomarkov.exceptions import InputFormatError
@@ -23,8 +25,6 @@ from ethomarkov.report.results import StudyResults
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import map_sequences
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.states import state_names
 
 QUICK = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5)
 HOSTILE = ("<b>x</b>", "</script><script>alert(1)</script>", '"&amp;', "虫 $x$")

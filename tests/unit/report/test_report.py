@@ -13,6 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.paths import reconstruct_paths
+from ethomarkov.workflow.states import state_names
+from ethomarkov.workflow.summary import summarize
+from ethomarkov.workflow.validate import Agreement
 
 from ethomarkov._core.interval import Interval
 from ethomarkov._core.sampling import Sampling
@@ -25,11 +30,6 @@ from ethomarkov.report.page import IMAGES, SECTIONS, _clips, held_sections
 from ethomarkov.report.policy import content_policy
 from ethomarkov.report.results import StudyResults
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.paths import reconstruct_paths
-from ethomarkov.workflow.states import state_names
-from ethomarkov.workflow.summary import summarize
-from ethomarkov.workflow.validate import Agreement
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = ("<b>x</b>", "</script><script>alert(1)</script>", '"&amp;', "虫 $x$")

@@ -6,17 +6,17 @@ import logging
 
 import numpy as np
 import pytest
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.kinetics import study_kinetics
+from ethomarkov.workflow.paths import reconstruct_paths
+from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
+from ethomarkov.workflow.states import rename_states, state_names
 
 from ethomarkov.locomotion.drag import DragSearch
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.report.commands import draw_command_figures
 from ethomarkov.report.results import StudyResults
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.kinetics import study_kinetics
-from ethomarkov.workflow.paths import reconstruct_paths
-from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
-from ethomarkov.workflow.states import rename_states, state_names
 
 RULE = CrawlRule(duration=15.0, n_runs=2)
 

@@ -5,14 +5,14 @@ import io
 
 import numpy as np
 import pytest
+from ethomarkov.workflow import Settings, run_study
+from ethomarkov.workflow.forage import ForageRule, forage_study
+from ethomarkov.workflow.validate import validate_study
 
 from ethomarkov.report.commands import draw_command_figures
 from ethomarkov.report.results import StudyResults
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.synthetic.worm import WormModel
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.forage import ForageRule, forage_study
-from ethomarkov.workflow.validate import validate_study
 
 NAMES = {"agreement.png", "autocorrelation.png", "distributions.png", "prediction.png", "rates.png"}
 

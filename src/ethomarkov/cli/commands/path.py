@@ -40,7 +40,9 @@ def path(
         require_at_least(windows, 1, "--windows")
     desk = open_study(study, running, out, "path")
     with desk.working():
-        found: Reconstruction = desk.compute("reconstruction", window=window, n_windows=windows)
+        found: Reconstruction = desk.compute(
+            "reconstruction", window=window, n_windows=windows, drag_scheme=desk.study.settings.scheme
+        )
         spread = measured_diffusion(found)
         desk.write(path_tables(found, spread))
         desk.draw("path", reconstruction=found)

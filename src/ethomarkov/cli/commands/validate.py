@@ -15,6 +15,8 @@ from ethomarkov.validation.splits import CrossValidation, measure_leak
 from ethomarkov.validation.validate import Validation
 
 DEFAULT = RunningOptions()
+MOST_WALKS = 200
+"""Walks, at most, in which entries into a state are counted."""
 
 
 def validate(
@@ -44,7 +46,9 @@ def validate(
     segments, rate = desk.study.postures.segments, desk.study.postures.sampling.rate
     require_minutes(runs, segments.n_rows / segments.n_individuals / rate / 60, "--runs, as long as the recordings,")
     with desk.working():
-        found: Validation = desk.compute("validation", n_runs=runs, n_held_out=repeats, n_repeats=repeats)
+        found: Validation = desk.compute(
+            "validation", n_runs=runs, entry_walks=min(runs, MOST_WALKS), n_held_out=repeats, n_repeats=repeats
+        )
         desk.write(validation_tables(found))
         desk.draw("validate", validation=found)
     desk.console.print(_table(found))
