@@ -15,7 +15,6 @@ from ethomarkov.recording import Recording, Track
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states import Microstates, Symbols
 from ethomarkov.study.settings import Settings
-from ethomarkov.workflow.runs import animal_model
 from ethomarkov.study.study import Study, run_study
 
 THREADS = 2
@@ -55,7 +54,7 @@ class Data:
     @cache  # noqa: B019
     def animal(self) -> MarkovAnimal:
         """Markov animal of that worm."""
-        return animal_model(self.study())
+        return self.study().model.animal()
 
     def runs(self, n_runs: int, minutes: float = MINUTES, method: str = "matched") -> Series:
         """Simulated postures of that animal."""

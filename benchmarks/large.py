@@ -15,9 +15,10 @@ import numpy as np
 from ethomarkov.io import write_recording
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
-from ethomarkov.synthetic import simulate_worms
 from ethomarkov.study import Settings
-from ethomarkov.workflow.streaming import Source, stream_study
+from ethomarkov.study.source import Source
+from ethomarkov.study.study import run_study
+from ethomarkov.synthetic import simulate_worms
 
 N_WORMS = (3, 10, 30, 100)
 N_SIMULATED, SECONDS, RATE = 12, 2100.0, 16.0
@@ -50,11 +51,10 @@ def stream_once(out: Path, files: list[Path]) -> dict[str, object]:
 
     started, cpu = time.perf_counter(), time.process_time()
     settings = Settings(n_states=1000, scan=False)
-    found = stream_study(
-        Source(files=tuple(files)), out, settings, basis=PostureBasis.analytic(), threads=THREADS, progress=note
-    )
+    basis, source = PostureBasis.analytic(), Source(files=tuple(files))
+    found = run_study(source, settings, basis=basis, directory=out, threads=THREADS, progress=note)
     seconds, ended = time.perf_counter() - started, time.process_time()
-    marks = [cpu, *(begun[name] for name in ("microstates", "labels", "examples", "shares of time")), ended]
+    marks = [cpu, *(begun[name] for name in ("postures", "microstates", "counts", "chain")), ended]
     return {
         "frames": int(found.animals.frames.sum()),
         "seconds": seconds,
@@ -73,7 +73,7 @@ def growth(frames: list[float], values: list[float]) -> str:
 
 
 def main(sizes: list[int]) -> None:
-    passes = ("first pass CPU s", "microstates", "second pass", "examples to simulation", "shares, writing")
+    passes = ("first pass CPU s", "examples and choice", "microstates", "second pass", "states, simulation, writing")
     print(HEADER.format(" | ".join(passes)))
     print(f"|{'---|' * (7 + len(passes))}")
     found = []

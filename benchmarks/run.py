@@ -16,7 +16,7 @@ from data import Data, prepare
 from timing import GROWTH, GROWTH_HEADER, HEADER, ROW
 
 from ethomarkov.io.atomic import atomic_path
-from ethomarkov.workflow.bench import describe_machine
+from ethomarkov.study.bench import describe_machine
 
 LARGE = "large"
 KNOWN = {stage.__name__: stage for stage in (*stages.QUICK, *stages.HEAVY)}

@@ -10,8 +10,10 @@ from sklearn.metrics import pairwise_distances_argmin
 from timing import Timing, grown, row, timed
 
 import ethomarkov as em
+from ethomarkov._core.ledger import Ledger
 from ethomarkov.coarse.coherence import best_cut, coherence_along
 from ethomarkov.coarse.tree import grow_tree, restrict
+from ethomarkov.foraging.states import ForageRule, forage_states
 from ethomarkov.locomotion import propel, skeletons
 from ethomarkov.locomotion.displacement import msd
 from ethomarkov.locomotion.ensemble import CrawlRule
@@ -20,19 +22,18 @@ from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
 from ethomarkov.markov.noise_floor import Shuffles, noise_floor
 from ethomarkov.movies import Shot, crawl_scene, write_movie
 from ethomarkov.paper.data import synthetic_paper_data
+from ethomarkov.paper.reproduce import reproduce_paper
 from ethomarkov.posture import EventRule, find_events
+from ethomarkov.recording.measured import Measured
 from ethomarkov.simulation import simulate_symbols
 from ethomarkov.simulation.postures import unfold_blocks
+from ethomarkov.study.stages import CORE
+from ethomarkov.study.store import Entry, StageRecord, Store
+from ethomarkov.validation.checks import observe_animal
 from ethomarkov.validation.correlation import autocorrelation
+from ethomarkov.validation.runs import run_lags, simulate_runs
 from ethomarkov.validation.splits import block_splits, cross_validate, worm_statistics
-from ethomarkov.workflow.checks import check_animal
-from ethomarkov.workflow.engine import Shelf, StageRecord
-from ethomarkov.workflow.forage import ForageRule, forage_study
-from ethomarkov.workflow.reproduce import reproduce_paper
-from ethomarkov.workflow.runs import run_lags, simulate_runs
-from ethomarkov.workflow.stages import STAGES, Measured
-from ethomarkov.study.study import STUDY_FILE
-from ethomarkov.workflow.validate import fit_rule
+from ethomarkov.validation.validate import fit_rule
 
 WORMS = (3, 6, 12)
 LAG_FRAMES = round(16 * LAG)
@@ -214,11 +215,11 @@ def path(data: Data) -> None:
 
 
 def ensemble(data: Data) -> None:
-    study, animal = data.study(), data.animal()
+    model, animal = data.study().model, data.animal()
 
     def task(n_runs: int):
         rule = CrawlRule(n_runs=n_runs, duration=60.0 * MINUTES)
-        return lambda: simulate_runs(study, animal, rule, threads=THREADS)
+        return lambda: simulate_runs(model, animal, rule, threads=THREADS)
 
     found = grown("ensemble", "runs", (60, 240, 960), task)
     row("ensemble", f"960 worms of {MINUTES} min, path and all measures", found, note=BOTH)
@@ -257,10 +258,10 @@ def measures(data: Data) -> None:
 
 
 def validation(data: Data) -> None:
-    study = data.study()
+    model = data.study().model
 
     def task(n_runs: int):
-        return lambda: check_animal(study, 0, n_runs, threads=THREADS)
+        return lambda: observe_animal(model, 0, n_runs, threads=THREADS)
 
     found = grown("validation of one worm", "runs", (50, 100, 200), task)
     row("validation of one worm", f"200 runs of {MINUTES} min", found, note=BOTH)
@@ -270,14 +271,14 @@ def foraging(data: Data) -> None:
     study = data.study()
 
     def task(n_runs: int):
-        return lambda: forage_study(study, study.finest, ForageRule(n_runs=n_runs), threads=THREADS)
+        return lambda: forage_states(study.model, study.finest, ForageRule(n_runs=n_runs), threads=THREADS)
 
     found = grown("food search", "runs per state", (50, 100, 200), task)
     row("food search", f"{study.finest} states x 200 runs of 100 s", found, note=BOTH)
 
 
 def engine(data: Data) -> None:
-    chosen = [stage for stage in STAGES if stage.name in ("postures", "microstates")]
+    chosen = [stage for stage in CORE if stage.name in ("postures", "microstates")]
 
     def task(n_worms: int):
         given = _given(data, n_worms)
@@ -298,8 +299,8 @@ def _given(data: Data, n_worms: int) -> dict:
     states = data.microstates()
     return {
         "postures": series,
-        "basis": data.basis,
         "measured": measured,
+        "read_ledger": Ledger(),
         "microstates": states,
         "symbols": symbols,
     }
@@ -307,15 +308,17 @@ def _given(data: Data, n_worms: int) -> dict:
 
 def _keep_and_find(stages: list, given: dict) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        shelf = Shelf(Path(folder), STUDY_FILE, STAGES)
-        with shelf.locked():
+        store = Store(Path(folder))
+        with store.locked():
             for stage in stages:
-                record = StageRecord(
-                    stage=stage.name, key="0", finished="", seconds=0, cpu_seconds=0, peak_gb=0, threads=1
-                )
-                shelf.keep(stage, {name: given[name] for name in stage.gives}, record)
-            if any(shelf.find(stage, "0") is None for stage in stages):
-                raise RuntimeError("a stage was not found again")
+                about = {"stage": stage.name, "key": "0" * 32}
+                record = StageRecord(**about, finished="", seconds=0, cpu_seconds=0, peak_gb=0, threads=1)
+                entry = Entry(**about, digests={}, needs={}, settings={})
+                store.keep(entry, {name: given[name] for name in stage.gives}, record)
+                found = store.find(stage, entry.key)
+                if found is None:
+                    raise RuntimeError("a stage was not found again")
+                store.load(found, stage, list(stage.gives))
 
 
 def _save_and_load(given: dict) -> None:
@@ -359,7 +362,7 @@ def scan(data: Data) -> None:
 
 def crossvalidation(data: Data) -> None:
     study = data.study()
-    fit, statistics = fit_rule(study), worm_statistics(study.chain.lag)
+    fit, statistics = fit_rule(study.model), worm_statistics(study.chain.lag)
     splits = block_splits(study.postures.segments, n_repeats=50)
     found = timed(lambda: cross_validate(study.postures, fit, splits, statistics, threads=THREADS))
     row("cross-validation of one worm", "50 repeats x 39 runs, N = 1000", found, note=BOTH)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ethomarkov.workflow.bench import growth_exponent
-from ethomarkov.workflow.engine import peak_memory
+from ethomarkov.study.bench import growth_exponent
+from ethomarkov.study.graph import peak_memory
 
 HEADER = (
     "| stage | size | seconds | CPU s | peak GB | ratio to the peer | load | note |\n|---|---|--:|--:|--:|---|--:|---|"
