@@ -1,11 +1,10 @@
-"""How long stays last, where they lead, and whether the states form a chain."""
+"""How long dwells last, where they lead, and whether the states form a chain."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch
 from matplotlib.path import Path as Outline
 
@@ -13,27 +12,22 @@ from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.dwell_laws import ExponentialSum, LawFit
 from ethomarkov.coarse.kinetics import Dwells, JumpChain, Survival, mean_stay, survival
 from ethomarkov.coarse.passage import ChapmanKolmogorov, CoarseTimes
-from ethomarkov.exceptions import InputFormatError
-from ethomarkov.figures.states import DARK, name_rows
+from ethomarkov.figures.states import DARK
 from ethomarkov.figures.style import (
     DATA,
     MODES,
     SIMULATION,
-    figure_style,
-    new_figure,
     plain_text,
     state_colours,
     state_labels,
 )
 
 Law = LawFit | ExponentialSum
-ALL_STAYS = "all stays"
+ALL_DWELLS = "all dwells"
 N_PHASES, N_POINTS = 16, 400
 LAW_STYLES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 LONGEST_SHOWN = 0.02
-"""Stays are shown up to the time by which all but this share have ended."""
-MOST_FULL = 3
-"""Up to so many states, all transition probabilities are drawn, and those of staying only beyond."""
+"""Dwells are shown up to the time by which all but this share have ended."""
 MOST_INSIDE = 3
 """Legends of more lines than this lie beside the axes."""
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
@@ -52,7 +46,7 @@ def draw_survival(
     laws: Mapping[str, Law] | None = None,
     shortest: float | None = None,
 ) -> None:
-    """Draw the share of stays that last longer than a time, with its interval, and laws fitted to it.
+    """Draw the share of dwells that last longer than a time, with its interval, and laws fitted to it.
 
     Parameters
     ----------
@@ -63,18 +57,18 @@ def draw_survival(
     names
         Of the states.
     pooled
-        Whether the stays of all states are taken together, as published.
+        Whether the dwells of all states are taken together, as published.
     laws
         By the name they have in the legend, which also gives their times. A law with the name of a state has its
         colour.
     shortest
-        Show only stays of at least so many seconds, and laws given that they last so long.
+        Show only dwells of at least so many seconds, and laws given that they last so long.
 
     Notes
     -----
-    Fig. 4(b), there by counting all stays as if they had ended; here by Kaplan and Meier.
+    Fig. 4(b), there by counting all dwells as if they had ended; here by Kaplan and Meier.
     """
-    labels = [ALL_STAYS] if pooled else state_labels(names, dwells.n_states)
+    labels = [ALL_DWELLS] if pooled else state_labels(names, dwells.n_states)
     colours = (DATA,) if pooled else state_colours(dwells.n_states)
     first = dwells.step if shortest is None else shortest
     shown = dwells.select(dwells.duration > first - dwells.step / 2)
@@ -90,17 +84,17 @@ def draw_survival(
         label = f"{plain_text(name)}: {_law_times(law)}"
         seen = seen_survival(law, time, dwells.step, first)
         axes.plot(time, seen, color=colour, lw=1.1, ls=LAW_STYLES[k % len(LAW_STYLES)], label=label)
-    n_stays = max(len(shown), 2)
-    axes.set(xlabel="time in the state (s)", ylabel="share of stays that last longer", yscale="log")
-    axes.set(xlim=(0, None), ylim=(0.5 / n_stays, 1.3))
+    n_dwells = max(len(shown), 2)
+    axes.set(xlabel="time in the state (s)", ylabel="share of dwells that last longer", yscale="log")
+    axes.set(xlim=(0, None), ylim=(0.5 / n_dwells, 1.3))
     beside: dict[str, Any] = BESIDE if len(labels) > MOST_INSIDE else {"loc": "upper right"}
     axes.legend(fontsize="small", **beside)
     given = "" if shortest is None else f" of at least {shortest:.3g} s"
-    axes.set_title(f"Stays{given} (band: 95 % over stays)")
+    axes.set_title(f"Dwells{given} (band: 95 % over dwells)")
 
 
 def seen_survival(law: Law, time: FloatArray, step: float, shortest: float) -> FloatArray:
-    """Give the share of seen stays that last longer than a time according to a law, given that they last long enough.
+    """Give the share of seen dwells that last longer than a time according to a law, given that they last long enough.
 
     Parameters
     ----------
@@ -109,9 +103,9 @@ def seen_survival(law: Law, time: FloatArray, step: float, shortest: float) -> F
     time
         Seconds during which the state was seen.
     step
-        Seconds between two looks; a stay may begin anywhere between them.
+        Seconds between two looks; a dwell may begin anywhere between them.
     shortest
-        Seconds that a stay must be seen to count.
+        Seconds that a dwell must be seen to count.
 
     Notes
     -----
@@ -152,7 +146,7 @@ def _draw_steps(axes: Axes, found: Survival, start: float, colour: str, label: s
 
 
 def draw_dwell_distribution(axes: Axes, dwells: Dwells, names: Sequence[str]) -> None:
-    """Draw the share of stays that have ended by a time, and the mean dwell time in the legend.
+    """Draw the share of dwells that have ended by a time, and the mean dwell time in the legend.
 
     Parameters
     ----------
@@ -177,22 +171,10 @@ def draw_dwell_distribution(axes: Axes, dwells: Dwells, names: Sequence[str]) ->
         time, ended = np.append(0.0, found.time), 1 - np.append(1.0, found.survival)
         axes.step(time, ended, where="post", color=colour, lw=1.4, label=text)
         last = max(last, float(time[np.searchsorted(ended, 1 - LONGEST_SHOWN).clip(max=time.size - 1)]))
-    axes.set(xlabel="time in the state (s)", ylabel="share of stays that have ended", xlim=(0, last), ylim=(0, 1.02))
+    axes.set(xlabel="time in the state (s)", ylabel="share of dwells that have ended", xlim=(0, last), ylim=(0, 1.02))
     title = f"mean dwell time (95 % over {over})"
     axes.legend(title=title, fontsize="small", title_fontsize="small", **BESIDE)
-    axes.set_title(f"Stays, seen every {dwells.step:.3g} s")
-
-
-def draw_mean_stays(axes: Axes, dwells: Dwells, names: Sequence[str]) -> None:
-    """Draw the mean dwell time in each state with its interval over animals, or over blocks of a single one."""
-    stays = [mean_stay(dwells, state) for state in range(dwells.n_states)]
-    for state, (found, colour) in enumerate(zip(stays, state_colours(dwells.n_states), strict=True)):
-        axes.plot([found.low, found.high], [state, state], color=DARK, lw=1.5)
-        axes.plot(found.estimate, state, "o", color=colour, ms=7, mec=DARK, mew=0.8)
-    name_rows(axes, state_labels(names, dwells.n_states))
-    over = "animals" if any(found.over == "animals" for found in stays) else "blocks"
-    axes.set(xlabel="mean dwell time (s)", xlim=(0, None))
-    axes.set_title(f"Stays, seen every {dwells.step:.3g} s (95 % over {over})")
+    axes.set_title(f"Dwells, seen every {dwells.step:.3g} s")
 
 
 def draw_transition_graph(
@@ -209,7 +191,7 @@ def draw_transition_graph(
     names
         Of the states.
     time_share
-        Of the states, for the area of the nodes; the share of stays when None, as published.
+        Of the states, for the area of the nodes; the share of dwells when None, as published.
     threshold
         Less likely jumps are not drawn.
 
@@ -243,7 +225,7 @@ def draw_transition_graph(
     axes.set_aspect("equal", adjustable="box")
     axes.set(xlim=(-1.75, 1.75), ylim=(-1.5, 1.5))
     axes.set_axis_off()
-    kind = "stays" if time_share is None else "time"
+    kind = "dwells" if time_share is None else "time"
     axes.set_title(f"Next state in %, from {_percent(threshold)} % on (discs: share of {kind})")
 
 
@@ -347,7 +329,7 @@ def draw_coarse_times(axes: Axes, times: CoarseTimes, n_modes: int = 3, *, toler
 
 
 def draw_chapman_kolmogorov(axes: Axes, test: ChapmanKolmogorov, pair: tuple[int, int], names: Sequence[str]) -> None:
-    """Draw one transition probability after many lags: measured, and foretold from one lag.
+    """Draw one transition probability after many lags: measured, and predicted from one lag.
 
     Parameters
     ----------
@@ -363,9 +345,9 @@ def draw_chapman_kolmogorov(axes: Axes, test: ChapmanKolmogorov, pair: tuple[int
     at = (slice(None), *pair)
     labels = state_labels(names, test.observed.shape[1])
     for what, colour, style in (("coarse", SIMULATION, "--"), ("micro", DATA, ":")):
-        foretold, low, high = (getattr(test, f"{what}{end}")[at] for end in ("", "_low", "_high"))
-        label = {"coarse": "foretold by states", "micro": "foretold by microstates"}[what]
-        axes.plot(test.lags, foretold, color=colour, ls=style, lw=1.4, label=label)
+        predicted, low, high = (getattr(test, f"{what}{end}")[at] for end in ("", "_low", "_high"))
+        label = {"coarse": "predicted by states", "micro": "predicted by microstates"}[what]
+        axes.plot(test.lags, predicted, color=colour, ls=style, lw=1.4, label=label)
         axes.fill_between(test.lags, low, high, color=colour, alpha=0.15, lw=0)
     observed = test.observed[at]
     error = np.stack([observed - test.observed_low[at], test.observed_high[at] - observed])
@@ -374,35 +356,3 @@ def draw_chapman_kolmogorov(axes: Axes, test: ChapmanKolmogorov, pair: tuple[int
     axes.set(xlabel="time (s)", ylabel="probability", xlim=(0, None), ylim=(0, 1.02))
     start, end = (labels[k].replace("\n", " ") for k in pair)
     axes.set_title(f"{start} again" if pair[0] == pair[1] else f"{start} → {end}")
-
-
-def draw_chapman_kolmogorov_panels(test: ChapmanKolmogorov, names: Sequence[str]) -> Figure:
-    """Draw all transition probabilities of up to three states, and those of being in the same state again of more.
-
-    Parameters
-    ----------
-    test
-        From `chapman_kolmogorov`.
-    names
-        Of the states.
-    """
-    n = test.observed.shape[1]
-    if n == 0:
-        raise InputFormatError("The test has no states; there is nothing to draw.")
-    pairs = [(a, b) for a in range(n) for b in range(n)] if n <= MOST_FULL else [(a, a) for a in range(n)]
-    n_columns = n if n <= MOST_FULL else min(n, 4)
-    n_rows = -(-len(pairs) // n_columns)
-    with figure_style():
-        figure = new_figure(2.3 * n_columns + 0.4, 2.0 * n_rows + 0.5)
-        grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True).ravel()
-        for k, (axes, pair) in enumerate(zip(grid, pairs, strict=False)):
-            draw_chapman_kolmogorov(axes, test, pair, names)
-            axes.label_outer()
-            if k + n_columns >= len(pairs):  # nothing below it
-                axes.tick_params(labelbottom=True)
-                axes.set_xlabel("time (s)")
-        for axes in grid[len(pairs) :]:
-            axes.remove()
-        figure.legend(*grid[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-        figure.suptitle(f"States after many lags (bars and bands: 95 % over {test.over})")
-    return figure

@@ -117,11 +117,11 @@ def draw_state_path(
     colours = np.array([*state_colours(len(names)), MISSING])
     runs = path.segments.of(individual)
     for start, stop, _ in runs:
-        # one line per stay in a state, joined to the next
+        # one line per dwell in a state, joined to the next
         cuts = start + 1 + np.flatnonzero(np.diff(labels[start : stop - 1]))
-        stays = list(pairwise([start, *cuts.tolist(), stop - 1]))
-        pieces = [path.centroid[first : last + 1] for first, last in stays]
-        owner = [int(labels[first]) for first, _ in stays]
+        dwells = list(pairwise([start, *cuts.tolist(), stop - 1]))
+        pieces = [path.centroid[first : last + 1] for first, last in dwells]
+        owner = [int(labels[first]) for first, _ in dwells]
         axes.add_collection(LineCollection(pieces, colors=list(colours[owner]), lw=1.4, capstyle="round"))
     for name, colour in zip(words, colours, strict=False):
         axes.plot([], [], color=colour, lw=3, label=name)

@@ -1,4 +1,4 @@
-"""Data beside simulation: do the simulated animals behave as the recorded ones, and how far can they be foretold."""
+"""Data beside simulation: do the simulated animals behave as the recorded ones, and how far can they be predicted."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -369,7 +369,7 @@ def draw_cross_validation(
     axes
         To draw on; the legend lies beside them.
     validations
-        An honest one has full symbols, a leaky one open symbols; either or both.
+        That of held-out data has full symbols, the one as published open symbols; either or both.
     statistic
         Its name.
     names
@@ -384,7 +384,7 @@ def draw_cross_validation(
     """
     comparisons = _comparisons(validations, statistic, len(names))
     colours, markers, points = state_colours(len(names)), _markers(len(names)), []
-    for is_leaky, comparison in comparisons.items():
+    for is_published, comparison in comparisons.items():
         n_splits, n_animals = comparison.test.shape[:2]
         test = comparison.test.reshape(n_splits, n_animals, -1)
         runs = comparison.simulated.reshape(n_splits, n_animals, comparison.n_runs, -1)
@@ -393,8 +393,8 @@ def draw_cross_validation(
             x = np.stack(_spread(test[:, :, k]), axis=-1)
             y = np.stack(_spread(runs[..., k].swapaxes(1, 2).reshape(-1, n_animals)), axis=-1)
             share = float(mean_band(inside[:, k])[0])
-            label = f"{plain_text(name)}{', leaky' if is_leaky else ''}: " + _percent_words(share)
-            open_symbol = {"mfc": "none", "mec": colours[k], "mew": 1.2, "ms": 8} if is_leaky else {}
+            label = f"{plain_text(name)}{', as published' if is_published else ''}: " + _percent_words(share)
+            open_symbol = {"mfc": "none", "mec": colours[k], "mew": 1.2, "ms": 8} if is_published else {}
             points.append(_draw_points(axes, x, y, fmt=markers[k], color=colours[k], label=label, **open_symbol))
     first = next(iter(comparisons.values()))
     within = f"splits within {100 * first.level:.0f} % of {first.n_runs} runs"
@@ -471,18 +471,18 @@ def _check_rates(data: Mapping[str, Sequence[Interval]], simulated: Mapping[str,
 
 
 def _comparisons(validations: Sequence[CrossValidation], statistic: str, n_names: int) -> dict[bool, Comparison]:
-    """Find the statistic in an honest and a leaky cross-validation, the honest one first."""
+    """Find the statistic in a cross-validation that holds out all, and in one as published, in this order."""
     found = {one.fit.leaky: one.comparisons for one in sorted(validations, key=lambda one: one.fit.leaky)}
     if not found or len(found) < len(validations):
         raise InputFormatError(
-            f"There are {len(validations)} cross-validations; pass an honest one, a leaky one, or one of each."
+            f"There are {len(validations)} cross-validations; pass a held-out one, one as published, or one of each."
         )
     missing = [comparisons for comparisons in found.values() if statistic not in comparisons]
     if missing:
         raise InputFormatError(
             f"{statistic!r} is not among the statistics {', '.join(missing[0])}; choose one of them."
         )
-    chosen = {is_leaky: comparisons[statistic] for is_leaky, comparisons in found.items()}
+    chosen = {is_published: comparisons[statistic] for is_published, comparisons in found.items()}
     n_entries = {int(np.prod(one.test.shape[2:])) for one in chosen.values()}
     if n_entries != {n_names}:
         raise InputFormatError(f"{statistic} has {n_entries} entries, but {n_names} names; give one name each.")
@@ -555,7 +555,7 @@ def draw_agreement(axes: Axes, rows: Sequence[AgreementRow]) -> None:
 
 
 def draw_held_out(axes: Axes, found: HeldOut) -> None:
-    """Draw how much better than two nulls the chain foretells animals that it was not learned from.
+    """Draw how much better than two nulls the chain predicts animals that it was not learned from.
 
     Parameters
     ----------
@@ -582,7 +582,7 @@ def draw_held_out(axes: Axes, found: HeldOut) -> None:
     name_rows(axes, [*state_labels(found.names, len(rows)), "mean"])
     axes.set_xlabel(f"gain of the chain (bit/s), state after {found.lag:g} s")
     axes.legend(fontsize="small", **BESIDE)
-    axes.set_title(f"Foretelling {found.over} not learned from\n(bars: {_over_words([found.mean_gain()])})")
+    axes.set_title(f"Predicting {found.over} not learned from\n(bars: {_over_words([found.mean_gain()])})")
 
 
 def _ratios(value: Interval, data: Interval) -> FloatArray:

@@ -11,7 +11,7 @@ from ethomarkov.figures.panel import PANELS, REASONS, RESTS_ON, Panel, explain_m
 from ethomarkov.paper.layout import FIGURES
 from ethomarkov.report.commands import COMMANDS
 from ethomarkov.report.page import IMAGES, SECTIONS
-from ethomarkov.report.results import FROM_ELSEWHERE, FROM_PARTS, MAKERS
+from ethomarkov.report.results import CORE_RESULTS, HELD, MAKERS
 
 LAYOUTS = [
     *FIGURES.values(),
@@ -68,8 +68,7 @@ def test_every_panel_says_what_it_shows_and_why_it_may_be_missing(found: Panel):
 
 
 def test_every_need_is_a_result_of_a_study():
-    study = {"postures", "choice", "symbols", "chain", "cut", "tree", "simulated", "simulation_choice", "path"}
-    known = study | set(MAKERS) | set(FROM_PARTS) | set(FROM_ELSEWHERE)
+    known = {*CORE_RESULTS, *HELD, *MAKERS}
     assert {need for one in PANELS.values() for need in (*one.needs, *one.wishes)} <= known
     assert set(RESTS_ON) <= set(REASONS)
 

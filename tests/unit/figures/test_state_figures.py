@@ -29,10 +29,8 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures import states
 from ethomarkov.figures.kinetics import (
     draw_chapman_kolmogorov,
-    draw_chapman_kolmogorov_panels,
     draw_coarse_times,
     draw_dwell_distribution,
-    draw_mean_stays,
     draw_survival,
     draw_transition_graph,
     place_labels,
@@ -415,7 +413,7 @@ def test_names_of_the_last_level_are_needed(axes):
         draw_tree(axes, small_tree(), {2: ("run", "pirouette")})
 
 
-# --- stays -----------------------------------------------------------------------------------------------------------
+# --- dwells ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_animals", [1, 4])
@@ -464,7 +462,7 @@ def test_pooled_stays_and_their_law(axes):
 
 
 def test_laws_are_seen_through_the_looks():
-    """A long simulation of stays at random phase, seen every second."""
+    """A long simulation of dwells at random phase, seen every second."""
     rng = np.random.default_rng(0)
     true = rng.lognormal(0.5, 0.8, size=400_000)
     phase = rng.random(true.size)  # from the start to the first look
@@ -528,18 +526,6 @@ def test_states_never_left_are_said_to_be_so(axes):
     render(axes)
 
 
-def test_mean_stays_are_drawn_with_their_interval(axes):
-    dwells = find_dwells(random_symbols(3, 1))
-    draw_mean_stays(axes, dwells, HOSTILE)
-    for state in range(3):
-        bar, point = axes.lines[2 * state : 2 * state + 2]
-        found = mean_stay(dwells, state)
-        assert point.get_xdata()[0] == found.estimate
-        np.testing.assert_allclose(bar.get_xdata(), [found.low, found.high])
-    assert "over blocks" in title_of(axes)
-    render(axes)
-
-
 # --- transitions -----------------------------------------------------------------------------------------------------
 
 
@@ -571,7 +557,7 @@ def test_areas_of_nodes_are_shares(axes, by_time):
     radii = np.array([patch.radius for patch in axes.patches if isinstance(patch, Circle)])
     wanted = jumps.stationary if share is None else share
     np.testing.assert_allclose(radii**2 / (radii**2).sum(), wanted)
-    assert ("share of time" if by_time else "share of stays") in title_of(axes)
+    assert ("share of time" if by_time else "share of dwells") in title_of(axes)
     render(axes)
 
 
@@ -637,7 +623,7 @@ def test_times_that_never_settle_have_no_mark(axes):
     render(axes)
 
 
-def test_observed_and_foretold_probabilities_are_drawn(axes):
+def test_observed_and_predicted_probabilities_are_drawn(axes):
     test = chapman_kolmogorov(random_symbols(2, 3, 600), np.arange(2), 0.5, n_steps=4)
     draw_chapman_kolmogorov(axes, test, (0, 1), ("$x_", "b"))
     coarse, micro, observed = axes.lines[:3]
@@ -651,18 +637,6 @@ def test_observed_and_foretold_probabilities_are_drawn(axes):
     render(axes)
 
 
-@pytest.mark.parametrize(("n_states", "n_panels"), [(2, 4), (3, 9), (5, 5)])
-def test_panels_are_full_for_few_states_and_diagonal_for_many(n_states, n_panels):
-    test = chapman_kolmogorov(random_symbols(n_states, 2, 600), np.arange(n_states), 0.5, n_steps=3)
-    figure = draw_chapman_kolmogorov_panels(test, [f"s{k}" for k in range(n_states)])
-    assert len(figure.axes) == n_panels
-    for k, axes in enumerate(figure.axes):
-        pair = divmod(k, n_states) if n_states <= 3 else (k, k)
-        np.testing.assert_allclose(axes.lines[0].get_ydata(), test.coarse[:, *pair])
-    assert "over animals" in figure.get_suptitle()
-    figure.canvas.draw()
-
-
-def test_data_colour_is_kept_for_pooled_stays(axes):
+def test_data_colour_is_kept_for_pooled_dwells(axes):
     draw_survival(axes, find_dwells(random_symbols(2)), ("a", "b"), pooled=True)
     assert axes.lines[0].get_color() == DATA

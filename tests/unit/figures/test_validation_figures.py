@@ -368,7 +368,7 @@ def test_cross_validation_sets_means_over_splits_against_all_runs(axes):
     assert [bars.lines[0].get_markerfacecolor() for bars in drawn[2:]] == ["none", "none"]
     inside = honest.inside().mean(axis=0)
     assert words_of(axes)[1] == f"turn: {100 * inside[0]:.0f} %"
-    assert words_of(axes)[3] == "turn, leaky: 0 %"
+    assert words_of(axes)[3] == "turn, as published: 0 %"
     assert axes.get_legend().get_title().get_text() == "splits within 67 % of 5 runs"
 
 
