@@ -6,8 +6,9 @@ import numpy as np
 
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
-from ethomarkov._core.types import Progress
+from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.coarse.kinetics import time_budget
+from ethomarkov.coarse.tree import StateTree
 from ethomarkov.foraging.coverage import SweepRule
 from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage, cover_states, food_curve, match_time
 from ethomarkov.locomotion.ensemble import CrawlRule
@@ -54,6 +55,23 @@ class Foraging:
     coverage: StateCoverage
     curve: FoodCurve
     matching: Matching
+
+
+def state_shares(tree: StateTree, level: int) -> FloatArray:
+    """Give the shares of time of the states of a level, of the time that has a state.
+
+    The published tree leaves some microstates without one, so that its measures need not sum to one.
+
+    Parameters
+    ----------
+    tree
+        Of states.
+    level
+        Number of states.
+    """
+    measures = tree.measures_at(level)
+    covered = float(measures.sum())
+    return measures if np.isclose(covered, 1.0) else measures / covered
 
 
 def forage_states(
@@ -105,6 +123,6 @@ def forage_states(
     return Foraging(
         level=level,
         coverage=coverage,
-        curve=food_curve(coverage, model.tree.measures_at(level), rng=generator(how.seed, "food curve")),
+        curve=food_curve(coverage, state_shares(model.tree, level), rng=generator(how.seed, "food curve")),
         matching=match_time(coverage, known, rng=generator(how.seed, "matching")),
     )

@@ -8,7 +8,7 @@ from ethomarkov._core.interval import Interval, interval_of_mean, jackknife_inte
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.passage import count_by_unit, resampled_units
 from ethomarkov.foraging.food import food_curve
-from ethomarkov.foraging.states import Foraging
+from ethomarkov.foraging.states import Foraging, state_shares
 from ethomarkov.locomotion import Path as AnimalPath
 from ethomarkov.locomotion.displacement import diffusion, msd, paper_lags
 from ethomarkov.markov import MarkovChain
@@ -217,7 +217,7 @@ def confined_estimates(evidence: Evidence, states: RunSet) -> Estimates:
 
 def food_estimates(evidence: Evidence, foraging: Foraging) -> Estimates:
     """Read the food found in every state, divided as published."""
-    shares = evidence.model.tree.measures_at(foraging.level)
+    shares = state_shares(evidence.model.tree, foraging.level)
     curve = food_curve(foraging.coverage, shares, normalisation="paired", rng=evidence.seed)
     rows = {name: (curve.probability[k], curve.low[k], curve.high[k]) for k, name in enumerate(curve.names)}
     rows["the average worm"] = (curve.average, curve.average_low, curve.average_high)

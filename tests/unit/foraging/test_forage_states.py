@@ -9,7 +9,7 @@ from ethomarkov.coarse.kinetics import time_budget
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.foraging.coverage import SweepRule, measure_coverage
 from ethomarkov.foraging.food import food_curve
-from ethomarkov.foraging.states import ForageRule, forage_states
+from ethomarkov.foraging.states import ForageRule, forage_states, state_shares
 from ethomarkov.locomotion.ensemble import CrawlRule, crawl
 from ethomarkov.study import Settings, run_study
 from ethomarkov.synthetic import simulate_worms
@@ -136,3 +136,18 @@ def test_fast_states_find_food_far_away_and_slow_ones_near_the_start():
     assert fine.low[slowest, 0] > even > fine.high[slowest, -1]
     assert fine.high[fastest, 0] < even < fine.low[fastest, -1]
     assert fine.probability[:, -1].argmin() == slowest
+
+
+def test_time_without_a_state_does_not_count(model):
+    """The published tree leaves microstates without a state; what animals find is set beside the time that has one."""
+    tree = model.tree
+    full = state_shares(tree, 2)
+    np.testing.assert_array_equal(full, tree.measures_at(2))
+    measure = tree.measure.copy()
+    measure[list(tree.nodes_at(2))] *= 0.9
+    part = dataclasses.replace(tree, measure=measure)
+    np.testing.assert_allclose(state_shares(part, 2), full)
+    assert state_shares(part, 2).sum() == pytest.approx(1.0)
+    lost = dataclasses.replace(model, tree=part)
+    found = forage_states(lost, 2, ForageRule(n_runs=3, seconds=10.0))
+    np.testing.assert_allclose(found.curve.time_share, full)
