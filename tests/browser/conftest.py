@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from ethomarkov.workflow import Settings, Study, run_study
 
+from ethomarkov.study import Settings, Study, run_study
 from ethomarkov.synthetic import simulate_worms
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

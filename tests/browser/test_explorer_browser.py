@@ -8,14 +8,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from ethomarkov.workflow import Settings, run_study
 
 from ethomarkov.locomotion import propel
 from ethomarkov.posture import PostureBasis, centerline_from_angles
 from ethomarkov.recording import Recording, Track
 from ethomarkov.report.explorer import BODY_SEGMENTS, write_explorer
+from ethomarkov.report.results import StudyResults
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import map_sequences
+from ethomarkov.study import Settings, run_study
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +50,8 @@ def place_sequences(study):
 
 
 def write_page(study, folder):
-    return write_explorer(study, place_sequences(study), folder / "explorer.html")
+    results = StudyResults(study, sequence_map=place_sequences(study))
+    return write_explorer(results, folder / "explorer.html")
 
 
 def await_that(page, is_so: Callable[[], bool], what: str) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from ethomarkov.report import write_report
+from ethomarkov.report.results import StudyResults
 
 pytestmark = pytest.mark.slow
 
@@ -12,7 +13,7 @@ STRANGER = "<script>window.stranger = 1</script><img src=x onerror='window.stran
 
 @pytest.fixture(scope="module")
 def report(study, tmp_path_factory):
-    return write_report(study, tmp_path_factory.mktemp("report"))
+    return write_report(StudyResults(study), tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture

@@ -4,18 +4,14 @@ import base64
 import dataclasses
 import hashlib
 import json
-import os
 import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.states import state_names
 
 from ethomarkov.cli.commands.explore import explore
-from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.results import save_results
+from ethomarkov.exceptions import EthomarkovWarning, InputFormatError
 from ethomarkov.locomotion import propel
 from ethomarkov.posture import phase_velocity
 from ethomarkov.recording import Recording, Track
@@ -24,9 +20,10 @@ from ethomarkov.report.explorer import MISSING_CODE, pack_array, pack_study, qua
 from ethomarkov.report.results import StudyResults
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.states.projection import map_sequences
+from ethomarkov.study import Study, run_study
+from ethomarkov.study.store import RESULTS_FOLDER
 from ethomarkov.synthetic import simulate_worms
 
-QUICK = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5)
 HOSTILE = ("<b>x</b>", "</script><script>alert(1)</script>", '"&amp;', "虫 $x$")
 
 
@@ -47,16 +44,6 @@ def restore(packed) -> np.ndarray:
 
 def data_of(page: str) -> dict:
     return json.loads(re.search(r'type="application/json">(.*?)</script>', page, re.DOTALL)[1])
-
-
-@pytest.fixture(scope="module")
-def worms():
-    return simulate_worms(2, 120.0, seed=3)
-
-
-@pytest.fixture(scope="module")
-def study(worms):
-    return run_study(worms.recording, QUICK, basis=worms.basis)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +112,7 @@ def test_microstates_that_are_not_connected_lead_nowhere(study, placed):
 
     members = np.arange(study.chain.n_states) % 4 > 0
     part = restrict(study.chain, members)
-    packed = pack_study(dataclasses.replace(study, chain=part), placed)
+    packed = pack_study(StudyResults(study.replace(chain=part), sequence_map=placed))
     lengths = np.diff(unpack(packed["chain"]["first"]))
     connected = part.state_index >= 0
     assert not connected.all()
@@ -136,7 +123,7 @@ def test_microstates_that_are_not_connected_lead_nowhere(study, placed):
 def test_levels_have_the_names_and_shares_of_the_tree(study, packed):
     assert len(packed["levels"]) == len(study.tree.levels)
     for level, found in zip(study.tree.levels, packed["levels"], strict=True):
-        assert found["names"] == list(state_names(study, level))
+        assert found["names"] == list(study.names(level))
         assert len(found["colours"]) == level
         np.testing.assert_array_equal(unpack(found["states"]), study.tree.states_at(level))
         np.testing.assert_allclose(found["shares"], study.tree.measures_at(level))
@@ -174,17 +161,17 @@ class Tags(HTMLParser):
         self.tags.append(tag)
 
 
-def test_names_stay_text(worms, study, page):
+def test_names_stay_text(worms, quick, page):
     offsets = worms.recording.segments.offsets
     tracks = [
         Track(individual=name, values=worms.recording.values[offsets[0] : offsets[1]][600 * i : 600 * (i + 1) + 60])
         for i, name in enumerate(HOSTILE[:3])
     ]
     recording = Recording.from_tracks(tracks, kind="amplitude", sampling_rate=16.0)
-    hostile = run_study(recording, QUICK, basis=worms.basis)
-    named = state_names(hostile, 2)[0]
+    hostile = run_study(recording, quick, basis=worms.basis)
+    named = hostile.names(2)[0]
     settings = hostile.settings.model_copy(update={"names": {named: HOSTILE[1]}})
-    hostile = dataclasses.replace(hostile, settings=settings)
+    hostile = hostile.replace(settings=settings)
     made = render_explorer(StudyResults(hostile, sequence_map=place(hostile)))
     assert data_of(made)["animals"] == list(HOSTILE[:3])
     assert HOSTILE[1] in data_of(made)["levels"][1]["names"]
@@ -193,18 +180,18 @@ def test_names_stay_text(worms, study, page):
 
 def test_paths_are_computed_where_none_was_measured(study, placed):
     unmeasured = dataclasses.replace(study.measured, centroid=np.full_like(study.measured.centroid, np.nan))
-    packed = pack_study(dataclasses.replace(study, measured=unmeasured), placed)
+    packed = pack_study(StudyResults(study.replace(measured=unmeasured), sequence_map=placed))
     assert not packed["pathIsMeasured"]
     assert packed["pathUnit"] == "body lengths"
     expected = propel(study.postures, study.settings.drag_ratio, basis=study.basis).centroid
     np.testing.assert_allclose(restore(packed["path"]), expected, atol=1e-4 * np.nanmax(np.abs(expected)))
 
 
-def test_amplitudes_without_shapes_have_no_body_and_no_path(worms):
+def test_amplitudes_without_shapes_have_no_body_and_no_path(worms, quick):
     bare = Recording.from_tracks(
         [Track(individual="a", values=worms.recording.values[:1500])], kind="amplitude", sampling_rate=16.0
     )
-    study = run_study(bare, QUICK)
+    study = run_study(bare, quick)
     packed = pack_study(StudyResults(study, sequence_map=place(study)))
     assert packed["body"] == {"kind": "amplitude"}
     assert packed["path"] is None
@@ -222,34 +209,45 @@ def test_a_long_study_is_cut_and_says_so(study, placed, monkeypatch):
 def test_a_map_of_another_study_is_refused(study, placed):
     other = dataclasses.replace(placed, frames=placed.frames[:-1])
     with pytest.raises(InputFormatError, match="3839 frames and 12 microstates, the study 3840 and 12"):
-        render_explorer(study, other)
+        render_explorer(StudyResults(study, sequence_map=other))
 
 
-def test_the_command_writes_the_page_with_the_map_that_is_there(study, placed, tmp_path, capsys):
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mapped(study, tmp_path):
+    """A directory with the study and a map of it."""
     study.save(tmp_path)
-    mirrored = dataclasses.replace(placed, centers=-placed.centers, frames=-placed.frames, source="mirrored")
-    save_results(tmp_path / "map.nc", {"map": mirrored}, {})
-    explore(tmp_path)
-    page = (tmp_path / "explorer.html").read_text(encoding="utf-8")
-    assert data_of(page)["mapSource"] == "mirrored"
+    Study.load(tmp_path).compute("sequence_map", method="pca")
+    return tmp_path
+
+
+def test_the_command_writes_the_page_with_the_map_that_is_there(mapped, placed, capsys):
+    before = set((mapped / RESULTS_FOLDER).iterdir())
+    explore(mapped)  # without a map there would be one by UMAP
+    packed = data_of((mapped / "explorer.html").read_text(encoding="utf-8"))
+    assert packed["mapSource"] == placed.source
+    np.testing.assert_allclose(restore(packed["frames"]), placed.frames, atol=1e-4 * np.nanmax(np.abs(placed.frames)))
+    assert set((mapped / RESULTS_FOLDER).iterdir()) == before
     assert "explorer.html" in capsys.readouterr().out.replace("\n", "")
 
 
-def test_a_map_older_than_the_study_is_not_used(study, placed, tmp_path):
-    save_results(tmp_path / "map.nc", {"map": dataclasses.replace(placed, source="old")}, {})
-    written = study.save(tmp_path)
-    later = written.stat().st_mtime_ns + 10**9
-    os.utime(written, ns=(later, later))
-    explore(tmp_path, output=tmp_path / "deep" / "page.html", method="pca")
-    page = (tmp_path / "deep" / "page.html").read_text(encoding="utf-8")
-    assert data_of(page)["mapSource"] == placed.source
+def test_a_map_of_former_animals_is_not_used(mapped, worms, quick):
+    later = run_study(simulate_worms(1, 60.0, seed=8).recording, quick, basis=worms.basis, directory=mapped)
+    assert later.held("sequence_map") is None
+    explore(mapped, output=mapped / "deep" / "page.html", method="pca")
+    packed = data_of((mapped / "deep" / "page.html").read_text(encoding="utf-8"))
+    frames = place(later).frames
+    np.testing.assert_allclose(restore(packed["frames"]), frames, atol=1e-4 * np.nanmax(np.abs(frames)))
 
 
-def test_a_damaged_map_is_named(study, tmp_path):
-    study.save(tmp_path)
-    (tmp_path / "map.nc").write_bytes(b"not a map")
-    with pytest.raises(InputFormatError, match=r"map\.nc: is no map .* Draw it anew"):
-        explore(tmp_path)
+def test_a_damaged_map_is_named_and_made_again(mapped, placed):
+    (file,) = (mapped / RESULTS_FOLDER).glob("sequence_map-*.nc")
+    file.write_bytes(b"not a map")
+    with pytest.warns(EthomarkovWarning, match=r"sequence_map-\w+\.nc: is damaged .* computed again"):
+        explore(mapped, method="pca")
+    assert data_of((mapped / "explorer.html").read_text(encoding="utf-8"))["mapSource"] == placed.source
 
 
 def test_a_file_and_a_server_exclude_each_other(tmp_path):

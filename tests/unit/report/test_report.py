@@ -13,37 +13,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.paths import reconstruct_paths
-from ethomarkov.workflow.states import state_names
-from ethomarkov.workflow.summary import summarize
-from ethomarkov.workflow.validate import Agreement
 
 from ethomarkov._core.interval import Interval
 from ethomarkov._core.sampling import Sampling
 from ethomarkov.figures.layout import compose
-from ethomarkov.io.results import save_results
-from ethomarkov.locomotion.drag import DragSearch
 from ethomarkov.recording import Recording, Track
 from ethomarkov.report import render_report, write_report
 from ethomarkov.report.page import IMAGES, SECTIONS, _clips, held_sections
 from ethomarkov.report.policy import content_policy
 from ethomarkov.report.results import StudyResults
+from ethomarkov.report.summary import summarize
+from ethomarkov.study import Study, run_study
 from ethomarkov.synthetic import simulate_worms
+from ethomarkov.validation.validate import Agreement
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 HOSTILE = ("<b>x</b>", "</script><script>alert(1)</script>", '"&amp;', "虫 $x$")
-QUICK = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5)
-
-
-@pytest.fixture(scope="module")
-def worms():
-    return simulate_worms(2, 120.0, seed=3)
-
-
-@pytest.fixture(scope="module")
-def study(worms):
-    return run_study(worms.recording, QUICK, basis=worms.basis)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +86,7 @@ def test_the_page_may_fetch_nothing_and_run_its_own_scripts_only(page):
 
 
 def test_minutes_between_frames_can_be_drawn(study):
-    slow = dataclasses.replace(study, postures=dataclasses.replace(study.postures, sampling=Sampling(1e-3)))
+    slow = study.replace(postures=dataclasses.replace(study.postures, sampling=Sampling(1e-3)))
     _, traces = compose(IMAGES["data"], StudyResults(slow)).figure.axes
     assert all(line.get_xdata().size == 2 for line in traces.lines)
     assert all(clip["frames"] >= 1 for clip in _clips(StudyResults(slow))["clips"])
@@ -165,16 +150,14 @@ def test_the_crawl_is_a_body_of_one_length(page):
     np.testing.assert_allclose(lengths, 1.0, atol=0.03)
 
 
-def test_names_of_animals_are_escaped(worms, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("no_pictures")
+def test_names_of_animals_are_escaped(worms, quick, tmp_path):
     """Names come from files of other people; none of them may become markup."""
-    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
     values = worms.recording.values
     tracks = [Track(individual=name, values=values[k * 900 : k * 900 + 900]) for k, name in enumerate(HOSTILE)]
-    study = run_study(Recording.from_tracks(tracks, kind="amplitude", sampling_rate=16.0), QUICK)
+    study = run_study(Recording.from_tracks(tracks, kind="amplitude", sampling_rate=16.0), quick)
     renamed = dataclasses.replace(study.measured, source="<img src=http://x/y.png>")
-    text = write_report(StudyResults(dataclasses.replace(study, measured=renamed)), tmp_path).read_text(
-        encoding="utf-8"
-    )
+    text = write_report(StudyResults(study.replace(measured=renamed)), tmp_path).read_text(encoding="utf-8")
     for name in HOSTILE[:2]:
         assert name not in text
     assert "<script>alert" not in text
@@ -183,18 +166,18 @@ def test_names_of_animals_are_escaped(worms, tmp_path, monkeypatch):
     assert "<img src=http" not in text
 
 
-def test_the_source_of_the_basis_is_escaped(study, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("no_pictures")
+def test_the_source_of_the_basis_is_escaped(study, tmp_path):
     """The name of the file with the posture modes is the user's, too."""
-    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
     basis = dataclasses.replace(study.basis, source="<b>modes</b>.csv")
-    text = write_report(StudyResults(dataclasses.replace(study, basis=basis)), tmp_path).read_text(encoding="utf-8")
+    text = write_report(StudyResults(study.replace(basis=basis)), tmp_path).read_text(encoding="utf-8")
     assert "<b>modes</b>" not in text
     assert "&lt;b&gt;modes&lt;/b&gt;" in text
 
 
-def test_a_study_without_a_path_has_no_crawl(worms, tmp_path, monkeypatch):
-    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
-    page = write_report(StudyResults(run_study(worms.recording, QUICK)), tmp_path)
+@pytest.mark.usefixtures("no_pictures")
+def test_a_study_without_a_path_has_no_crawl(worms, quick, tmp_path):
+    page = write_report(StudyResults(run_study(worms.recording, quick)), tmp_path)
     assert "canvas" not in Links(page.read_text(encoding="utf-8")).tags
     assert "--basis" in words_of(page)
     assert "reversal" not in words_of(page)
@@ -247,11 +230,11 @@ def test_the_page_works_in_a_browser(page, tmp_path):
     assert '<canvas id="crawl"' in done.stdout
 
 
-def test_clips_show_a_dwell_in_every_state(study, monkeypatch):
-    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
+@pytest.mark.usefixtures("no_pictures")
+def test_clips_show_a_dwell_in_every_state(study):
     words = render_report(StudyResults(study))
     packed = json.loads(re.search(r'<script id="clip-data" type="application/json">(.*?)</script>', words)[1])
-    assert [clip["name"] for clip in packed["clips"]] == list(state_names(study, study.finest))
+    assert [clip["name"] for clip in packed["clips"]] == list(study.names(study.finest))
     assert words.count('<canvas class="clip"') == len(packed["clips"])
     for clip in packed["clips"]:
         body = np.frombuffer(base64.b64decode(clip["data"]), "<f4").reshape(clip["frames"], packed["points"], 2)
@@ -265,9 +248,9 @@ def agreement(name: str, value: float) -> Agreement:
     return Agreement(name=name, unit="mm/s", data=interval, simulation=interval, n_agree=0, n_animals=2)
 
 
-def test_results_of_other_commands_join(study, monkeypatch):
+@pytest.mark.usefixtures("no_pictures")
+def test_results_of_other_commands_join(study):
     """Each section has its picture and the words of its panels, and there is none without results."""
-    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: f"data:,{len(figure.axes)} axes")
     alone = StudyResults(study)
     assert held_sections(alone) == {}
     page = render_report(StudyResults(study, agreements=(agreement("<b>speed</b>", 0.123),)))
@@ -280,14 +263,33 @@ def test_results_of_other_commands_join(study, monkeypatch):
     assert not [title for title, _, _ in SECTIONS if title != "Agreement" and f"<h2>{title}</h2>" in page]
 
 
-def test_results_of_another_model_do_not_join(study, tmp_path):
-    """What other commands left in a directory belongs to a report only if it is of the same model."""
-    known = StudyResults(study, reconstruction=reconstruct_paths(study, DragSearch(window=10.0)))
-    save_results(
-        tmp_path / "path" / "path.nc",
-        {"reconstruction": known["reconstruction"]},
-        {"settings": study.settings.model_dump_json()},
-    )
-    assert list(held_sections(StudyResults(study, tmp_path))) == ["The drag ratio"]
-    other = dataclasses.replace(study, settings=study.settings.model_copy(update={"seed": 77}))
-    assert held_sections(StudyResults(other, tmp_path)) == {}
+@pytest.fixture
+def asked(study, tmp_path) -> Path:
+    """A directory with a study and what `path` asks of it."""
+    study.save(tmp_path)
+    Study.load(tmp_path).compute("reconstruction", window=10.0)
+    return tmp_path
+
+
+def test_what_was_asked_of_a_study_joins_whoever_asked(asked):
+    results = StudyResults(Study.load(asked))
+    assert list(held_sections(results)) == ["The drag ratio"]
+    assert results.remarks == ()
+
+
+def test_results_of_other_animals_do_not_join(asked, worms, quick):
+    """What was asked of the animals before must not enter the report of others in the same directory."""
+    others = simulate_worms(1, 60.0, seed=8)
+    run_study(others.recording, quick, basis=worms.basis, directory=asked)
+    results = StudyResults(Study.load(asked))
+    assert held_sections(results) == {}
+    (remark,) = results.remarks
+    assert "results of reconstruction are of another study" in remark
+
+
+def test_results_of_another_model_do_not_join(asked, study):
+    reordered = dataclasses.replace(study.microstates, centers=study.microstates.centers[::-1])
+    study.replace(microstates=reordered).save(asked)
+    results = StudyResults(Study.load(asked))
+    assert held_sections(results) == {}
+    assert len(results.remarks) == 1

@@ -6,17 +6,13 @@ import logging
 
 import numpy as np
 import pytest
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.kinetics import study_kinetics
-from ethomarkov.workflow.paths import reconstruct_paths
-from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
-from ethomarkov.workflow.states import rename_states, state_names
 
-from ethomarkov.locomotion.drag import DragSearch
 from ethomarkov.locomotion.ensemble import CrawlRule
 from ethomarkov.report.commands import draw_command_figures
 from ethomarkov.report.results import StudyResults
+from ethomarkov.study import Settings, run_study
 from ethomarkov.synthetic import simulate_worms
+from ethomarkov.validation.runs import measured_displacement, simulate_runs
 
 RULE = CrawlRule(duration=15.0, n_runs=2)
 
@@ -47,7 +43,7 @@ def words_in(figure) -> str:
 
 
 def kinetics_of(study):
-    return {level: study_kinetics(study, level) for level in dict.fromkeys((2, study.finest))}
+    return {level: study.compute("kinetics", level=level) for level in dict.fromkeys((2, study.finest))}
 
 
 def animal_figures(study, found, displacement):
@@ -57,8 +53,8 @@ def animal_figures(study, found, displacement):
 @pytest.mark.slow
 def test_figures_of_states_with_new_names(study, caplog):
     """Hostile names are shown as they are: no mathematics, no markup."""
-    fine = state_names(study, study.finest)[0]
-    renamed = rename_states(study, {fine: r"$\frac$ <b>", "pirouette": "reorientation"}, {})
+    names = {study.names(study.finest)[0]: r"$\frac$ <b>", "pirouette": "reorientation"}
+    renamed = study.replace(settings=study.settings.model_copy(update={"names": names}))
     figures = draw_command_figures("states", StudyResults(renamed, kinetics=kinetics_of(renamed)))
     assert set(figures) == {"tree.png", "ethogram.png", "kinetics.png", "states.png", "traits.png", "postures.png"}
     assert_drawn(figures, caplog)
@@ -70,7 +66,7 @@ def test_figures_of_states_with_new_names(study, caplog):
 
 
 def test_figures_of_animals_without_a_body_wave(study, caplog):
-    bare = dataclasses.replace(study, basis=None)
+    bare = study.replace(basis=None)
     figures = draw_command_figures("states", StudyResults(bare, kinetics=kinetics_of(bare)))
     assert set(figures) == {"tree.png", "ethogram.png", "kinetics.png", "states.png"}
     assert_drawn(figures, caplog)
@@ -79,8 +75,8 @@ def test_figures_of_animals_without_a_body_wave(study, caplog):
 
 def test_figures_of_simulated_animals(study, caplog):
     rule = dataclasses.replace(RULE, length_unit="mm", body_length=0.7)
-    found = [simulate_runs(study, animal_model(study, k), rule) for k in (0, 1)]
-    figures = animal_figures(study, found, measured_displacement(study, RULE.duration))
+    found = [simulate_runs(study.model, study.model.animal(k), rule) for k in (0, 1)]
+    figures = animal_figures(study, found, measured_displacement(study.model, RULE.duration))
     assert {"kymographs.png", "displacement.png", "paths.png"} <= set(figures)
     assert "diffusion.png" not in figures  # the runs are too short for it
     assert_drawn(figures, caplog)
@@ -89,15 +85,15 @@ def test_figures_of_simulated_animals(study, caplog):
 
 def test_figures_of_the_ensemble_of_all(study, caplog):
     """Its name is no animal's, and its unit not that of the data."""
-    found = [simulate_runs(study, animal_model(study), RULE)]
-    assert_drawn(animal_figures(study, found, measured_displacement(study, RULE.duration)), caplog)
+    found = [simulate_runs(study.model, study.model.animal(), RULE)]
+    assert_drawn(animal_figures(study, found, measured_displacement(study.model, RULE.duration)), caplog)
 
 
 @pytest.mark.parametrize("names", [("run",), ("run", r"$\frac$ <b>", "pirouette")], ids=["one", "three"])
 def test_figures_of_single_states(study, caplog, names):
     """One wide panel or several, whatever the states are called."""
     largest = int(study.tree.measures_at(2).argmax())
-    runs = simulate_runs(study, state_model(study, 2, largest), RULE)
+    runs = simulate_runs(study.model, study.model.confined(2, largest), RULE)
     state_runs = tuple(dataclasses.replace(runs, name=name) for name in names)
     figures = draw_command_figures("simulate", StudyResults(study, state_runs=state_runs))
     assert "states.png" in figures
@@ -110,18 +106,18 @@ def test_figures_when_the_first_animal_was_never_seen(study, caplog):
     """The data beside a simulation of all come from an animal that has some."""
     values = study.postures.values.copy()
     values[: study.postures.segments.offsets[1]] = np.nan
-    half = dataclasses.replace(study, postures=study.postures.with_rows(values))
-    found = [simulate_runs(study, animal_model(study), RULE)]
+    half = study.replace(postures=study.postures.with_rows(values))
+    found = [simulate_runs(study.model, study.model.animal(), RULE)]
     assert_drawn(animal_figures(half, found, None), caplog)
 
 
 def test_figures_of_the_drag_ratio(study, caplog):
-    found = reconstruct_paths(study, DragSearch(window=10.0))
+    found = study.compute("reconstruction", window=10.0)
     figures = draw_command_figures("path", StudyResults(study, reconstruction=found))
     assert list(figures) == ["drag.png"]
     assert_drawn(figures, caplog)
 
 
 def test_no_figure_without_a_fitted_drag_ratio(study):
-    found = reconstruct_paths(study, DragSearch(window=1000.0))
+    found = study.compute("reconstruction", window=1000.0)
     assert draw_command_figures("path", StudyResults(study, reconstruction=found)) == {}

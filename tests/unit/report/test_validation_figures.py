@@ -5,12 +5,10 @@ import io
 
 import numpy as np
 import pytest
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.forage import ForageRule, forage_study
-from ethomarkov.workflow.validate import validate_study
 
 from ethomarkov.report.commands import draw_command_figures
 from ethomarkov.report.results import StudyResults
+from ethomarkov.study import Settings, run_study
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.synthetic.worm import WormModel
 
@@ -36,7 +34,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def found(study):
-    return validate_study(study, n_runs=4, n_repeats=2)
+    return study.compute("validation", n_runs=4, n_held_out=2, n_repeats=2)
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +43,7 @@ def figures(study, found):
 
 
 def draw_figures(study, found):
-    results = StudyResults(
-        study,
-        checks=found.animals,
-        agreements=found.agreements,
-        predictions=found,
-        splits=found.cross_validation or None,
-    )
-    return draw_command_figures("validate", results)
+    return draw_command_figures("validate", StudyResults(study, validation=found))
 
 
 def check_filled(figure):
@@ -112,8 +103,8 @@ def test_rates_are_those_of_the_checks(figures, found):
 
 @pytest.mark.slow
 def test_animals_without_a_body_have_no_events(study):
-    bare = dataclasses.replace(study, basis=None)
-    found = validate_study(bare, n_runs=3)
+    bare = study.replace(basis=None)
+    found = bare.compute("validation", n_runs=3)
     figures = draw_figures(bare, found)
     assert set(figures) == NAMES
     assert len(figures["rates.png"].axes) == 1
@@ -133,7 +124,7 @@ def test_one_animal(study, found):
 
 
 def test_foraging_has_a_path_a_curve_and_a_point_per_state(study):
-    found = forage_study(study, 3, ForageRule(n_runs=3, seconds=15.0))
+    found = study.compute("foraging", level=3, n_runs=3, seconds=15.0)
     figure = draw_command_figures("forage", StudyResults(study, foraging=found))["forage.png"]
     check_filled(figure)
     paths, curve, matching = figure.axes
