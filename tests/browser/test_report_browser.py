@@ -2,7 +2,7 @@
 
 import pytest
 
-from ethomarkov.report import write_report
+from ethomarkov.report.page import write_report
 from ethomarkov.report.results import StudyResults
 
 pytestmark = pytest.mark.slow

@@ -1,5 +1,1 @@
-"""One self-contained page about a study."""
-
-from ethomarkov.report.page import render_report, write_report
-
-__all__ = ["render_report", "write_report"]
+"""Views of a study: summary, tables, page, explorer, movies; layouts of panels, which estimate nothing."""

@@ -66,8 +66,8 @@ class StudyResults(Mapping[str, Any]):
         if not strangers:
             return ()
         return (
-            f"{self.study.results_folder}: results of {', '.join(strangers)} are of another study, or of other "
-            "settings, and were not used; ask for them again.",
+            f"{self.study.results_folder}: results of {', '.join(strangers)} are of another study, of other "
+            "settings or of another version, and were not used; ask for them again.",
         )
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401

@@ -6,8 +6,7 @@ from rich.console import Console
 
 from ethomarkov.io.atomic import atomic_path, check_writable
 from ethomarkov.paper.results import open_results
-from ethomarkov.report import render_report
-from ethomarkov.report.page import REPORT_FILE, held_sections
+from ethomarkov.report.page import REPORT_FILE, held_sections, render_report
 
 
 def report(study: Path, *, out: Path | None = None) -> None:
