@@ -230,14 +230,14 @@ def test_a_flipped_byte_of_a_study_is_computed_anew(start, again, finished):
     assert fingerprint(again) == fingerprint(finished)
 
 
+def stop(*_):
+    raise KeyboardInterrupt
+
+
 @pytest.fixture(scope="module")
 def unfinished(start, tmp_path_factory) -> Path:
     """A study whose stages are complete, interrupted before it was written."""
     directory = tmp_path_factory.mktemp("unfinished")
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Study, "save", stop)
         with pytest.raises(KeyboardInterrupt):
@@ -284,6 +284,34 @@ def test_an_early_error_leaves_no_trace(start, again, tmp_path, monkeypatch):
             start(directory, lag=125.0)
     assert not (tmp_path / "deep").exists()
     assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == before
+
+
+def test_an_error_keeps_what_an_interrupted_run_left(start, again, monkeypatch):
+    """The answers of its tasks may have taken hours."""
+    monkeypatch.setattr("ethomarkov.study.study.WORTH_KEEPING", math.inf)
+    (again / RESULTS_FOLDER).mkdir()
+    log = again / RESULTS_FOLDER / "scan-0123456789ab.tasks"
+    log.write_bytes(b"answers")
+    with pytest.raises(EthomarkovError, match="lag=125"):
+        start(again, lag=125.0)
+    assert log.read_bytes() == b"answers"
+
+
+def test_a_study_that_was_written_but_not_cleared_away_is_whole(unfinished, start, tmp_path, monkeypatch):
+    """Killed when the file of the study is written and those of its stages still lie there."""
+    shutil.copytree(unfinished, tmp_path / "study")
+    with monkeypatch.context() as patch:
+        patch.setattr("ethomarkov.study.study.write_provenance", stop)
+        with pytest.raises(KeyboardInterrupt):
+            start(tmp_path / "study")
+    assert (tmp_path / "study" / STUDY_FILE).exists()
+    assert len(list((tmp_path / "study" / RESULTS_FOLDER).glob("*.nc"))) == len(ALL)
+    study, _ = start(tmp_path / "study")
+    for name in (name for stage in KEPT for name in stage.gives):
+        study.graph.result(name)
+    assert not (tmp_path / "study" / RESULTS_FOLDER).exists()
+    told = json.loads((tmp_path / "study" / PROVENANCE_FILE).read_text())
+    assert [one["stage"] for one in told["stages"]] == ALL
 
 
 # --- interruptions ---------------------------------------------------------------------------------------------------
