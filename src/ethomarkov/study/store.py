@@ -146,8 +146,9 @@ class Store:
             self._is_held = False
             lock.release()
             (self.parts / LOCK_FILE).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # results lie there
-                self.parts.rmdir()
+            for place in dict.fromkeys((self.parts, *self._made)):
+                with contextlib.suppress(OSError):  # something lies there
+                    place.rmdir()
 
     def _clear_leftovers(self) -> None:
         for place in (self.directory, self.parts):
@@ -157,13 +158,6 @@ class Store:
         for log in self.parts.glob("*.tasks"):
             if log.with_suffix(".nc").exists():  # the stage was complete, and only its log not yet removed
                 log.unlink()
-
-    def forget_traces(self) -> None:
-        """Remove directories that were made for a run which came to nothing."""
-        (self.parts / LOCK_FILE).unlink(missing_ok=True)
-        for place in self._made:
-            with contextlib.suppress(OSError):  # something else lies there
-                place.rmdir()
 
     # --- finding ------------------------------------------------------------------------------------------------------
 

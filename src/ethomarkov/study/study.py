@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import platform
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -53,7 +54,7 @@ KEPT = tuple(one for one in CORE if one.is_kept)
 STUDY_SCHEMA = "ethomarkov-study/4"
 LABELS_FOLDER = "labels"
 WORTH_KEEPING = 5.0
-"""Seconds of computing below which nothing is kept of a run that ended with an error."""
+"""Seconds of work below which nothing is kept of it if it ends with an error."""
 TREE_SETTINGS = ("n_behaviours", "min_measure", "n_resamples", "names")
 """Settings that `ethomarkov states` changes."""
 DEFAULT_SETTINGS = Settings()
@@ -233,7 +234,7 @@ class Study:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep others from writing into the study's directory; a study in memory has none."""
-        with contextlib.nullcontext() if self.graph.store is None else self.graph.store.locked():
+        with _holding(self.graph):
             yield
 
     def keep_in(self, directory: Path) -> "Study":
@@ -513,20 +514,27 @@ def finish_study(study: Study, asked: Mapping[str, str] | None = None) -> Study:
 @contextlib.contextmanager
 def written(graph: Graph) -> Iterator[None]:
     """Hold the directory of a study while it is computed, then write what is new of it: file, settings, provenance."""
+    with _holding(graph) as store:
+        yield
+        if store is not None:
+            _write(Study(graph), store)
+
+
+@contextlib.contextmanager
+def _holding(graph: Graph) -> Iterator[Store | None]:
+    """Hold the directory of a study; work that soon ends with an error leaves no trace in it."""
     store = graph.store
     if store is None:
-        yield
+        yield None
         return
     with store.locked():
-        before = set(store.parts.glob("*"))
+        before, began = set(store.parts.glob("*")), time.monotonic()
         try:
-            yield
-            _write(Study(graph), store)
-        except EthomarkovError:
-            if sum(one.seconds for one in graph.records.values()) < WORTH_KEEPING:
+            yield store
+        except (EthomarkovError, OSError):
+            if time.monotonic() - began < WORTH_KEEPING:
                 for file in set(store.parts.glob("*")) - before:
                     file.unlink()
-                store.forget_traces()
             raise
 
 
