@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 from scipy.special import expit, logit
 
 from ethomarkov._core.random import Rng, as_generator
@@ -191,6 +190,8 @@ def leave_one_out(counts: FloatArray | IntArray) -> FloatArray:
 def _limits(
     estimate: FloatArray, left_out: FloatArray, n: IntArray, scale: Scale, level: float
 ) -> tuple[FloatArray, FloatArray]:
+    from scipy import stats
+
     _check_range(estimate, scale)
     with np.errstate(all="ignore"):  # what is not defined is NaN in the end
         t = np.where(n > 1, stats.t.ppf((1 + level) / 2, np.maximum(n - 1, 1)), np.nan)
@@ -269,6 +270,8 @@ def bootstrap_interval(
     level, n_resamples, rng
         Coverage, number of resamples, seed or generator.
     """
+    from scipy import stats
+
     units = np.asarray(sample, dtype=float)
     units = units[np.isfinite(units)]
     if units.size == 0:

@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.signal import find_peaks
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
@@ -332,6 +331,8 @@ def _cut_at(
 
 def _paper_peak(curve: FloatArray) -> int:
     """Find the highest interior peak, where neither of the two extreme states is a candidate."""
+    from scipy.signal import find_peaks
+
     searched = curve[1:]
     peaks, _ = find_peaks(searched, height=PAPER_HEIGHT)
     if peaks.size == 0:

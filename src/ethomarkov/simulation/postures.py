@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
-from scipy.signal import savgol_coeffs, savgol_filter
 
 from ethomarkov._core.parallel import map_pieces
 from ethomarkov._core.random import Rng
@@ -337,6 +336,8 @@ def _smooth(rows: FloatArray) -> FloatArray:
 @cache
 def _smoothing_weights() -> tuple[FloatArray, FloatArray]:
     """Give the weights of a row's neighbours, and those of the outermost rows for each of them."""
+    from scipy.signal import savgol_coeffs, savgol_filter
+
     ends = savgol_filter(np.eye(SMOOTHING_FRAMES), SMOOTHING_FRAMES, SMOOTHING_ORDER, axis=0)
     return savgol_coeffs(SMOOTHING_FRAMES, SMOOTHING_ORDER), ends
 

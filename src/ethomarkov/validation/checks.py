@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from ethomarkov._core.interval import weighted_means
 from ethomarkov._core.result import array_field, freeze_arrays
@@ -291,6 +290,8 @@ def _fit(ensemble: Ensemble, found: Gathered) -> Diffusion:
 
 def _number_intervals(model: BehaviourModel, postures: Series) -> dict[str, tuple[float, float]]:
     """Limits of event rates, as of Poisson processes with as many events."""
+    from scipy import stats
+
     if not model.is_worm:
         return {}
     events = find_events(postures)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from ethomarkov._core.interval import Interval, Scale, interval_of_mean
 from ethomarkov._core.random import generator
@@ -62,6 +61,8 @@ class Agreement:
     @property
     def agrees(self) -> bool:
         """Whether no more animals fall outside than chance explains: at most 5 % are expected to."""
+        from scipy import stats
+
         outside = self.n_animals - self.n_agree
         return bool(stats.binom.sf(outside - 1, self.n_animals, 0.05) > 0.05) if outside else True
 
