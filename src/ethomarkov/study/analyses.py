@@ -32,6 +32,7 @@ from ethomarkov.simulation.animal import Start
 from ethomarkov.simulation.postures import UnfoldMethod
 from ethomarkov.states import DelayEmbedding, Microstates, Symbols
 from ethomarkov.states.projection import Method, SequenceMap, map_sequences
+from ethomarkov.study.circulation import circulation
 from ethomarkov.study.source import MemorySource
 from ethomarkov.study.stage import Size, Stage, stage
 from ethomarkov.study.stages import growth_rule
@@ -387,6 +388,7 @@ ANALYSES: tuple[Stage, ...] = (
     dwell_law,
     published_dwell_law,
     smoothed_states,
+    circulation,
     seed_stability,
     runs,
     state_runs,

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 Found = TypeVar("Found")
 STATE_FIELDS: Mapping[str, tuple[str, ...]] = {
     "Kinetics": ("names",),
+    "Circulation": ("names",),
     "StateCoverage": ("names",),
     "FoodCurve": ("names",),
     "Matching": ("names",),
