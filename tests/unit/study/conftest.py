@@ -76,12 +76,22 @@ def two_worms():
 
 
 @pytest.fixture(scope="session")
-def asked(two_worms, quick, tmp_path_factory) -> Path:
+def start_small(two_worms, quick):
+    """Give ``start_small(directory)``, which runs a study of a moment there, with all that its analyses need."""
+
+    def run(directory):
+        settings = quick.model_copy(update={"n_states": 8, "n_behaviours": 3})
+        given = {"truth": two_worms.truth, "applied": MemorySource(two_worms.recording)}
+        return run_study(two_worms.recording, settings, basis=two_worms.basis, directory=directory, given=given)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def asked(start_small, tmp_path_factory) -> Path:
     """A small study of which nothing was asked yet, to be copied."""
     directory = tmp_path_factory.mktemp("asked")
-    settings = quick.model_copy(update={"n_states": 8, "n_behaviours": 3})
-    given = {"truth": two_worms.truth, "applied": MemorySource(two_worms.recording)}
-    run_study(two_worms.recording, settings, basis=two_worms.basis, directory=directory, given=given)
+    start_small(directory)
     return directory
 
 

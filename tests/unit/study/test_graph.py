@@ -336,11 +336,11 @@ def was_killed(child: int) -> bool:
 
 
 @pytest.mark.slow
-def test_twenty_kills_at_random_moments(start, finished, tmp_path):
+def test_twenty_kills_at_random_moments(start_small, asked, tmp_path):
     rng, n_kills = random.Random(5), 0
     for _ in range(200):
-        child = in_a_child(lambda: start(tmp_path / "study"))
-        time.sleep(rng.uniform(0.0, 0.5))
+        child = in_a_child(lambda: start_small(tmp_path / "study"))
+        time.sleep(rng.uniform(0.0, 0.3))
         os.kill(child, signal.SIGKILL)
         n_kills += was_killed(child)
         if n_kills == 20:
@@ -348,15 +348,13 @@ def test_twenty_kills_at_random_moments(start, finished, tmp_path):
         if (tmp_path / "study" / STUDY_FILE).exists() and not (tmp_path / "study" / RESULTS_FOLDER).exists():
             shutil.rmtree(tmp_path / "study")  # it was faster than the kills: once more from the beginning
     assert n_kills == 20
-    start(tmp_path / "study")
-    assert fingerprint(tmp_path / "study") == fingerprint(finished)
-    assert sorted(path.name for path in (tmp_path / "study").iterdir()) == sorted(
-        path.name for path in finished.iterdir()
-    )
+    start_small(tmp_path / "study")
+    assert fingerprint(tmp_path / "study") == fingerprint(asked)
+    assert sorted(path.name for path in (tmp_path / "study").iterdir()) == sorted(path.name for path in asked.iterdir())
 
 
 @pytest.mark.slow
-def test_a_kill_at_every_write(start, finished, tmp_path, monkeypatch):
+def test_a_kill_at_every_write(start_small, asked, tmp_path, monkeypatch):
     """Between two writes nothing on the disk changes; what a kill leaves of a log is tried in its own tests."""
     settle, n_kills, writes = os.fsync, 0, 2
 
@@ -373,14 +371,14 @@ def test_a_kill_at_every_write(start, finished, tmp_path, monkeypatch):
     while True:
         # Each child goes on where the one before was killed, and dies at its second write, later in the last steps.
         monkeypatch.setattr(os, "fsync", die_at(writes))
-        if not was_killed(in_a_child(lambda: start(tmp_path / "study"))):
+        if not was_killed(in_a_child(lambda: start_small(tmp_path / "study"))):
             break
         n_kills += 1
         writes += bool(list((tmp_path / "study" / RESULTS_FOLDER).glob(f"{ALL[-1]}-*.nc")))
     monkeypatch.setattr(os, "fsync", settle)
     assert n_kills >= len(ALL)
-    start(tmp_path / "study")
-    assert fingerprint(tmp_path / "study") == fingerprint(finished)
+    start_small(tmp_path / "study")
+    assert fingerprint(tmp_path / "study") == fingerprint(asked)
 
 
 def test_tasks_that_were_done_are_not_done_again(start, tmp_path, monkeypatch):

@@ -17,10 +17,10 @@ from ethomarkov.validation.checks import AnimalCheck
 from ethomarkov.validation.ensembles import observe_animals
 from ethomarkov.validation.validate import (
     Agreement,
-    _agreements,
     _entries,
     _modelled,
     _warnings,
+    agree,
     animal_models,
     assemble_validation,
     cross_validate_model,
@@ -115,10 +115,10 @@ def test_units_are_not_averaged_with_each_other_nor_the_unknown_with_the_known(f
         return dataclasses.replace(animal, checks=tuple(checks))
 
     animals = [first, changed(second, unit="body lengths/s"), changed(third, data=np.nan)]
-    rows = [row for row in _agreements(animals) if row.name == "speed over one second"]
+    rows = [row for row in agree(animals) if row.name == "speed over one second"]
     assert [(row.unit, row.n_animals) for row in rows] == [("mm/s", 1), ("body lengths/s", 1)]
     nobody = [changed(one, simulation=np.nan) for one in found.animals]
-    assert "speed over one second" not in {row.name for row in _agreements(nobody)}
+    assert "speed over one second" not in {row.name for row in agree(nobody)}
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------
