@@ -234,11 +234,13 @@ def _agreement_rows(results: Results) -> tuple[Agreement, ...] | None:
 
 
 def _held_out_correlation(results: "StudyResults") -> HeldOutCorrelation | None:
-    return summarise_correlation(results["splits"]["held-out"]) if results["splits"] else None
+    found = (results["splits"] or {}).get("held-out")  # those as published may be there alone
+    return None if found is None else summarise_correlation(found)
 
 
 def _split_means(results: "StudyResults") -> SplitMeans | None:
-    return SplitMeans.from_splits(results["splits"]["held-out"]) if results["splits"] else None
+    found = (results["splits"] or {}).get("held-out")
+    return None if found is None else SplitMeans.from_splits(found)
 
 
 def _posture_spectra(results: "StudyResults") -> Mapping[str, PostureSpectrum] | None:

@@ -1,11 +1,14 @@
 """Panels and layouts: what is drawn, what is left out and why, and the words."""
 
+import inspect
 import re
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
+from ethomarkov.cli.app import COMMANDS as CLI_COMMANDS
+from ethomarkov.cli.app import app
 from ethomarkov.figures.layout import Layout, can_draw, compose
 from ethomarkov.figures.panel import PANELS, REASONS, RESTS_ON, Panel, explain_missing, panel
 from ethomarkov.paper.layout import FIGURES
@@ -70,14 +73,36 @@ def test_every_panel_says_what_it_shows_and_why_it_may_be_missing(found: Panel):
 def test_every_need_is_a_result_of_a_study():
     known = {*CORE_RESULTS, *HELD, *MAKERS}
     assert {need for one in PANELS.values() for need in (*one.needs, *one.wishes)} <= known
+    asked = [question for one in PANELS.values() for question in (one.caption, one.unless, one.n_axes, one.height)]
+    assert {name for one in asked if callable(one) for name in inspect.signature(one).parameters} <= known
+    assert {need for _, need, _ in SECTIONS} <= known
     assert set(RESTS_ON) <= set(REASONS)
 
 
-def test_commands_named_by_reasons_exist():
-    from ethomarkov.cli.app import app
+@pytest.mark.parametrize("found", PANELS.values(), ids=lambda found: found.name)
+def test_no_size_and_no_reason_rests_on_more_than_the_panel_itself(found: Panel):
+    for question in (found.unless, found.n_axes, found.height):
+        asked = inspect.signature(question).parameters if callable(question) else ()
+        assert set(asked) <= {*found.needs, *found.wishes}
 
-    named = {word for reason in REASONS.values() for word in re.findall(r"`ethomarkov (\w+)", reason)}
-    assert named <= {name for name in app if not name.startswith("-")}
+
+@pytest.mark.parametrize("line", sorted({line for text in REASONS.values() for line in re.findall("`(.*?)`", text)}))
+def test_commands_named_by_reasons_exist_with_their_options(line):
+    program, command, *_ = words = line.split()
+    assert program == "ethomarkov"
+    assert command in CLI_COMMANDS
+    app.parse_args(words[1:], exit_on_error=False, print_error=False)
+
+
+def test_letters_of_a_figure_stand_once_and_in_order():
+    for number, layout in FIGURES.items():
+        letters = [own for row in layout.rows for place in row if (own := place.rpartition(" ")[0])]
+        assert letters == sorted(set(letters)), number
+
+
+def test_figures_of_commands_are_those_of_commands_that_exist():
+    assert set(COMMANDS) <= set(CLI_COMMANDS)
+    assert all(name.endswith(".png") for files in COMMANDS.values() for name in files)
 
 
 # --- one panel -------------------------------------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 import dataclasses
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from concurrent.futures import Future
 from pathlib import Path
@@ -13,33 +15,33 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from ethomarkov.report.paper_parts import gather_parts
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.runs import animal_model, measured_displacement, simulate_runs, state_model
-from ethomarkov.workflow.states import state_names
-from ethomarkov.workflow.study import MACRO
 
-from ethomarkov.exceptions import InputFormatError, RareStateWarning
+from ethomarkov.exceptions import EthomarkovWarning, InputFormatError, RareStateWarning
+from ethomarkov.figures.layout import Drawn
 from ethomarkov.figures.style import new_figure
 from ethomarkov.figures.validation import draw_held_out_correlation
-from ethomarkov.io.results import group_name, load_result, save_results
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.io.results import load_result, save_results
+from ethomarkov.model.behaviour import MACRO
 from ethomarkov.paper.figures import (
     CAPTIONS_FILE,
-    _collect,
-    begin_figures,
+    Answer,
+    SharedFigures,
     choose_figures,
     is_worth_sharing,
+    share_figures,
     write_captions,
     write_paper_figures,
 )
 from ethomarkov.paper.layout import FIGURES, describe_study, draw_paper_figure
+from ethomarkov.paper.results import open_results
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.posture.stretch import longest_stretch
 from ethomarkov.recording import Recording, Track
 from ethomarkov.report.results import StudyResults
+from ethomarkov.study import Settings, Study, run_study
+from ethomarkov.study.store import RESULTS_FOLDER
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.validation.held_out_correlation import CORRELATION, HeldOutCorrelation, summarise_correlation
+from ethomarkov.validation.held_out_correlation import CORRELATION, summarise_correlation
 from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
 
 LOOK = Path(__file__).parents[3] / "docs" / "look.md"
@@ -71,8 +73,8 @@ def alone(study, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def results(study, alone):
-    return StudyResults(study, alone)
+def results(study):
+    return StudyResults(study)
 
 
 @pytest.fixture(scope="module")
@@ -102,19 +104,6 @@ def letters(figure) -> list[str]:
     return [
         text.get_text() for axes in figure.axes for text in axes.texts if re.fullmatch("[a-f]", text.get_text() or " ")
     ]
-
-
-def save_runs(study, directory: Path, *, states: bool = False, seconds: float = 30.0) -> None:
-    rule = CrawlRule(duration=seconds, n_runs=2, length_unit="body lengths" if states else "mm")
-    if states:
-        models = [state_model(study, study.finest, k) for k in range(study.finest)]
-    else:
-        models = [animal_model(study, k) for k in range(2)]
-    found = [simulate_runs(study, model, rule) for model in models]
-    results: dict[str, object] = {group_name("runs", k, one.name): one for k, one in enumerate(found)}
-    if not states:
-        results["measured"] = measured_displacement(study, seconds)
-    save_results(directory / "simulation.nc", results, {"settings": study.settings.model_dump_json()})
 
 
 # --- what a study alone gives ----------------------------------------------------------------------------------------
@@ -155,11 +144,11 @@ def test_figure_4_shows_the_shares_of_the_tree(study, results):
     found = draw_paper_figure("4", results)
     assert found.left_out == ()
     words = " ".join(text.get_text() for axes in found.figure.axes for text in axes.texts)
-    for name, share in zip(state_names(study, study.finest), study.tree.measures_at(study.finest), strict=True):
+    for name, share in zip(study.names(study.finest), study.tree.measures_at(study.finest), strict=True):
         assert name in words.replace("\n", " ")
         assert f"{100 * share:.0f} %" in words
-    stays = axes_of(found.figure, "Stays (band").get_legend().get_texts()
-    assert [text.get_text().split(",")[0] for text in stays] == list(state_names(study, MACRO))
+    dwells = axes_of(found.figure, "Dwells (band").get_legend().get_texts()
+    assert [text.get_text().split(",")[0] for text in dwells] == list(study.names(MACRO))
 
 
 def test_figure_s1_marks_the_settings(study, results):
@@ -206,16 +195,18 @@ def test_panels_do_not_cover_each_other(study, results):
 def simulated(study, tmp_path_factory) -> Path:
     """A directory with runs of the animals, and of the states."""
     directory = tmp_path_factory.mktemp("simulated")
-    save_runs(study, directory / "simulation")
-    save_runs(study, directory / "states of mine", states=True)
+    study.save(directory)
+    loaded = Study.load(directory)
+    loaded.compute("runs", n_runs=2, minutes=0.5)
+    loaded.compute("state_runs", level=study.finest, n_runs=2, minutes=0.5)
     return directory
 
 
 def test_runs_are_found_and_told_apart(study, simulated):
-    results = StudyResults(study, simulated)
+    results = StudyResults(Study.load(simulated))
     assert results.remarks == ()
-    assert tuple(one.name for one in results["runs"]) == study.symbols.segments.individuals
-    assert tuple(one.name for one in results["state_runs"]) == state_names(study, study.finest)
+    assert tuple(one.name for one in results["runs"]) == study.individuals
+    assert tuple(one.name for one in results["state_runs"]) == study.names(study.finest)
     drawn = draw_paper_figure("S9", results)
     assert drawn.left_out == ()
     assert "2 runs" in drawn.caption
@@ -226,35 +217,48 @@ def test_runs_are_found_and_told_apart(study, simulated):
         np.testing.assert_allclose(lines[1].get_ydata(), one.displacement.msd.mean(axis=0))
 
 
-def test_results_of_another_model_are_not_used(study, simulated):
-    other = dataclasses.replace(study, settings=study.settings.model_copy(update={"seed": 77}))
-    parts = gather_parts(other, simulated)
-    assert parts.animal_runs == ()
-    assert len(parts.remarks) == 2
-    assert all("other settings" in remark for remark in parts.remarks)
+def test_results_of_another_model_are_not_used(study, simulated, tmp_path):
+    shutil.copytree(simulated / RESULTS_FOLDER, tmp_path / RESULTS_FOLDER)
+    reordered = dataclasses.replace(study.microstates, centers=study.microstates.centers[::-1])
+    study.replace(microstates=reordered).save(tmp_path)
+    results = open_results(tmp_path)
+    assert results["runs"] is None
+    assert results["state_runs"] is None
+    (remark,) = results.remarks
+    assert "results of runs, state_runs are of another study" in remark
 
 
-def test_data_in_another_unit_are_not_drawn_beside_runs(study, simulated):
-    results = StudyResults(study, simulated)
+def test_data_in_another_unit_are_not_drawn_beside_runs(simulated):
+    loaded = Study.load(simulated)
+    results = StudyResults(loaded)
     data = dataclasses.replace(results["displacement"], length_unit="cm")
-    rows = draw_paper_figure("S5", StudyResults(study, simulated, displacement=data)).figure
+    rows = draw_paper_figure("S5", StudyResults(loaded, displacement=data)).figure
     one = results["runs"][0]
     np.testing.assert_allclose(axes_of(rows, one.name).lines[0].get_ydata(), one.displacement.msd.mean(axis=0))
 
 
-def test_new_names_of_states_leave_runs_of_animals_alone(study, simulated):
-    first = state_names(study, study.finest)[0]
-    settings = study.settings.model_copy(update={"names": {first: "something else"}})
-    parts = gather_parts(dataclasses.replace(study, settings=settings), simulated)
-    assert len(parts.animal_runs) == 2
-    assert parts.state_runs == ()
+def test_new_names_of_states_cost_no_runs(study, simulated):
+    first, *others = study.names(study.finest)
+    results = StudyResults(Study.load(simulated).with_settings(names={first: "something else"}))
+    assert tuple(one.name for one in results["runs"]) == study.individuals
+    assert [one.name for one in results["state_runs"]] == ["something else", *others]
+    assert "something else" in " ".join(titles(draw_paper_figure("S9", results).figure) + words_of("S9", results))
 
 
-def test_damaged_results_are_a_remark(study, tmp_path):
-    (tmp_path / "map.nc").write_bytes(b"no map")
-    parts = gather_parts(study, tmp_path)
-    assert parts.sequence_map.method == "pca"
-    assert [line for line in parts.remarks if "map.nc" in line]
+def words_of(number: str, results) -> list[str]:
+    figure = draw_paper_figure(number, results).figure
+    return [text.get_text() for axes in figure.axes if axes.get_legend() for text in axes.get_legend().get_texts()]
+
+
+def test_damaged_results_are_told_and_not_used(study, tmp_path):
+    study.save(tmp_path)
+    Study.load(tmp_path).compute("sequence_map", method="pca", seed=5)
+    (file,) = (tmp_path / RESULTS_FOLDER).glob("sequence_map-*.nc")
+    file.write_bytes(b"no map")
+    with pytest.warns(EthomarkovWarning, match=r"sequence_map-\w+\.nc: is damaged"):
+        placed = StudyResults(Study.load(tmp_path))["sequence_map"]
+    assert placed.method == "pca"
+    np.testing.assert_array_equal(placed.frames, StudyResults(study)["sequence_map"].frames)
 
 
 def held_out(n_splits: int, *, n_runs: int = 3, missing: bool = False) -> CrossValidation:
@@ -276,8 +280,8 @@ def held_out(n_splits: int, *, n_runs: int = 3, missing: bool = False) -> CrossV
 @pytest.mark.parametrize("missing", [False, True])
 def test_held_out_curves_from_the_file_are_those_of_all_splits(missing, tmp_path):
     found = held_out(4, missing=missing)
-    save_results(tmp_path / "v.nc", {"honest": summarise_correlation(found)}, {})
-    kept = load_result(tmp_path / "v.nc", "honest", HeldOutCorrelation)
+    save_results(tmp_path / "v.nc", {"splits": found}, {})
+    kept = summarise_correlation(load_result(tmp_path / "v.nc", "splits", CrossValidation))
     assert (kept.n_splits, kept.n_runs, kept.individuals) == (4, 12, ("first", "second"))
     ours, whole = new_figure(4, 2).subplots(1, 2)
     draw_held_out_correlation(ours, kept, 3, individual=1)
@@ -307,9 +311,8 @@ def test_figure_s4_shows_held_out_curves_of_the_first_animal(study, results):
 
 
 @pytest.mark.slow
-def test_keypoints_leave_body_and_path_out(keypoints, tmp_path):
-    keypoints.save(tmp_path)
-    results = StudyResults(keypoints, tmp_path)
+def test_keypoints_leave_body_and_path_out(keypoints):
+    results = StudyResults(keypoints)
     drawn = {number: draw_paper_figure(number, results) for number in FIGURES}
     missing = {number for number, found in drawn.items() if found.figure is None}
     assert missing == {"3", "5", "S2", "S3", "S5", "S8a", "S8b", "S9", "S10"}
@@ -380,19 +383,19 @@ def test_the_code_of_the_page_on_looking_runs(alone, tmp_path, monkeypatch, caps
 
 
 @pytest.mark.slow
-def test_figures_of_a_second_process_are_the_same(study, tmp_path):
-    study.save(tmp_path)
+def test_figures_of_a_second_process_are_the_same(alone, tmp_path):
     numbers = ["1", "S7", "S8a", "S10"]
-    alone = write_paper_figures(StudyResults(study, tmp_path), tmp_path / "alone", numbers)
-    with begin_figures(tmp_path, numbers) as begun:
-        begun["S8a"].result()  # two at least are drawn there
-        steps = []
+    here = write_paper_figures(open_results(alone), tmp_path / "alone", numbers)
+    steps = []
+    with share_figures(alone, numbers) as others:
+        while len(others._begun) < 2:  # one at least is drawn there, and the next begun
+            time.sleep(0.01)
         shared = write_paper_figures(
-            StudyResults(study, tmp_path), tmp_path / "shared", numbers, lambda *step: steps.append(step), begun
+            open_results(alone), tmp_path / "shared", numbers, lambda *step: steps.append(step), others
         )
     assert steps == [("figures", k, 4) for k in (1, 2, 3, 4)]
-    assert list(shared) == list(alone)
-    assert [found.caption for found in shared.values()] == [found.caption for found in alone.values()]
+    assert list(shared) == list(here)
+    assert [found.caption for found in shared.values()] == [found.caption for found in here.values()]
     files = sorted(path.name for path in (tmp_path / "alone").iterdir())
     assert sorted(path.name for path in (tmp_path / "shared").iterdir()) == files
     for name in files:
@@ -402,8 +405,24 @@ def test_figures_of_a_second_process_are_the_same(study, tmp_path):
 
 @pytest.mark.slow
 def test_errors_of_a_second_process_come_back(tmp_path):
-    with begin_figures(tmp_path / "nothing") as begun, pytest.raises(InputFormatError, match="no study there"):
-        begun["S10"].result()
+    with share_figures(tmp_path / "nothing") as shared, pytest.raises(InputFormatError, match="no study there"):
+        list(shared.collect())
+
+
+class Beside:
+    """A second process that has drawn everything already, or failed."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+
+    def submit(self, function, *arguments):
+        self.asked.append(arguments[-1])
+        future = Future()
+        if isinstance(self.answer, Exception):
+            future.set_exception(self.answer)
+        else:
+            future.set_result(self.answer)
+        return future
 
 
 def test_warnings_of_a_second_process_come_back():
@@ -411,11 +430,27 @@ def test_warnings_of_a_second_process_come_back():
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         warnings.warn("seldom", RareStateWarning, stacklevel=1)
-    future: Future = Future()
-    future.set_result(({}, "words", ("(a) nothing.",), heard))
+    answer = Answer(drawn=Drawn(figure=None, caption="words", left_out=("(a) nothing.",)), files={}, heard=heard)
+    shared = SharedFigures(Beside(answer), Path("study"), ["1"])
+    assert shared.take() is None  # it has been handed over
     with pytest.warns(RareStateWarning, match="seldom"):
-        found, files = _collect(future)
-    assert (found.figure, found.caption, found.left_out, files) == (None, "words", ("(a) nothing.",), {})
+        assert list(shared.collect()) == [("1", answer)]
+
+
+def test_a_second_process_takes_the_last_figures_first():
+    beside = Beside(Answer(drawn=Drawn(figure=None, caption=""), files={}))
+    shared = SharedFigures(beside, Path("study"), ["1", "2", "3"])
+    assert beside.asked == ["3", "2", "1"]
+    assert shared.take() is None
+
+
+def test_a_second_process_that_fails_is_asked_no_more():
+    beside = Beside(InputFormatError("broken"))
+    shared = SharedFigures(beside, Path("study"), ["1", "2", "3"])
+    assert beside.asked == ["3"]
+    assert [shared.take(), shared.take(), shared.take()] == ["1", "2", None]
+    with pytest.raises(InputFormatError, match="broken"):
+        list(shared.collect())
 
 
 @pytest.mark.slow
@@ -425,9 +460,9 @@ def test_a_script_needs_no_main_guard_and_modules_beside_the_data_are_not_import
     script.parent.mkdir()
     script.write_text(
         "from pathlib import Path\n"
-        "from ethomarkov.paper.figures import begin_figures\n"
-        f"with begin_figures(Path({str(alone)!r})) as begun:\n"
-        "    print(begun['S10'].result()[2])\n"
+        "from ethomarkov.paper.figures import share_figures\n"
+        f"with share_figures(Path({str(alone)!r})) as shared:\n"
+        "    print(next(shared.collect())[1].drawn.left_out)\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "`ethomarkov validate STUDY`" in done.stdout
@@ -440,11 +475,12 @@ def test_an_interrupted_process_leaves_no_file(alone, tmp_path):
     """Ctrl-C reaches both processes, wherever they are."""
     code = (
         "import sys\nfrom pathlib import Path\n"
-        "from ethomarkov.paper.figures import begin_figures, write_paper_figures\n"
-        "from ethomarkov.report.results import open_results\n"
+        "from ethomarkov.paper.figures import share_figures, write_paper_figures\n"
+        "from ethomarkov.paper.results import open_results\n"
         "source, out = map(Path, sys.argv[1:])\n"
-        "with begin_figures(source) as begun:\n"
-        "    write_paper_figures(open_results(source), out, progress=lambda *_: print('one', flush=True), begun=begun)\n"
+        "with share_figures(source) as shared:\n"
+        "    results, tell = open_results(source), lambda *_: print('one', flush=True)\n"
+        "    write_paper_figures(results, out, progress=tell, shared=shared)\n"
     )
     arguments = [sys.executable, "-c", code, str(alone), str(tmp_path)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:

@@ -18,8 +18,7 @@ from ethomarkov._core.interval import Interval
 from ethomarkov._core.sampling import Sampling
 from ethomarkov.figures.layout import compose
 from ethomarkov.recording import Recording, Track
-from ethomarkov.report.page import render_report, write_report
-from ethomarkov.report.page import IMAGES, SECTIONS, _clips, held_sections
+from ethomarkov.report.page import IMAGES, SECTIONS, _clips, held_sections, render_report, write_report
 from ethomarkov.report.policy import content_policy
 from ethomarkov.report.results import StudyResults
 from ethomarkov.report.summary import summarize
