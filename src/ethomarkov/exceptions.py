@@ -38,7 +38,3 @@ class EthomarkovWarning(UserWarning):
 
 class RareStateWarning(EthomarkovWarning):
     """Some microstates are visited too rarely to be trusted."""
-
-
-class DisconnectedWarning(EthomarkovWarning):
-    """Part of the data lies outside the connected chain."""

@@ -10,7 +10,6 @@ from ethomarkov.markov.selection import (
     choose_n_delays,
     choose_n_states,
     gain_intervals,
-    sequences_needed,
 )
 
 pytestmark = pytest.mark.real
@@ -80,9 +79,6 @@ class TestEntropy:
         assert choice.warnings == ()
         # the largest rate is at 1000 for every K from 4 on
         assert int(choice.reason.split("for ")[1].split(" of 60")[0]) >= 56
-
-    def test_data_needed_for_a_finer_partition(self, scan):
-        assert sequences_needed(scan, 3162) == pytest.approx(FRAMES * 3.162, abs=1)
 
     @pytest.mark.parametrize(
         ("n_delays", "gain", "low", "high"),

@@ -85,10 +85,6 @@ class Dwells:
         """Keep the stays in one state."""
         return self.select(self.state == state)
 
-    def of_individual(self, individual: int) -> "Dwells":
-        """Keep the stays of one animal."""
-        return self.select(self.individual == individual)
-
     def select(self, which: BoolArray | IntArray) -> "Dwells":
         """Keep the stays that are flagged, or listed by index."""
         return Dwells(

@@ -20,12 +20,6 @@ from ethomarkov.states.symbols import Symbols
 FEWEST_VISITS = 4
 
 
-def geometric_grid(least: float, most: float, per_decade: int = 4) -> tuple[int, ...]:
-    """Whole numbers at equal ratios, as the published scan has them: 3, 5, 10, 17, 31 … for four per decade."""
-    n = round(per_decade * np.log10(most / least)) + 1
-    return tuple(dict.fromkeys(int(value) for value in np.geomspace(least, most, n)))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanGrid:
     """What is scanned.

@@ -149,15 +149,6 @@ def _state_warnings(table: EntropyTable, chosen: int) -> tuple[str, ...]:
     return ()
 
 
-def sequences_needed(table: EntropyTable, n_states: int) -> int:
-    """Estimate how many sequences per animal would allow a finer partition.
-
-    What bends the curve is the number of visits per microstate, so the need grows in proportion.
-    """
-    chosen = choose_n_states(table).value
-    return int(np.ceil(float(np.mean(table.sequences)) * n_states / chosen))
-
-
 def choose_n_delays(table: EntropyTable, n_states: int, *, rng: Rng = 0) -> Choice:
     """Choose the sequence length: the first K from which two more steps gain nothing to speak of.
 

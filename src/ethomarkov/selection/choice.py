@@ -145,12 +145,6 @@ class ModelChoice:
         steady = "is steady from the lag on" if self.is_flat else "has no plateau: it still changes with the lag"
         return f"A slow mode is confirmed by {self.over} that were left out; its relaxation time {steady}."
 
-    def slowest_time(self) -> float:
-        """Slowest relaxation time at the chosen lag, in seconds; NaN where it was not estimated."""
-        if not self.lags.size:
-            return float("nan")
-        return float(self.times[int(np.abs(self.lags - self.lag).argmin())])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:

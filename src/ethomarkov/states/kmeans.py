@@ -130,11 +130,6 @@ class NearestCenters:
         return crowd.labels
 
 
-def nearest_centers(points: FloatArray, centers: FloatArray, *, threads: int = 1) -> IntArray:
-    """Find the nearest center of every point."""
-    return NearestCenters(centers, threads=threads).label(points)
-
-
 def mean_points(points: FloatArray, labels: IntArray, n_centers: int) -> FloatArray:
     """Give the mean of the points of each label; the mean of all points for a label without any."""
     points = np.ascontiguousarray(points, dtype=np.float32)

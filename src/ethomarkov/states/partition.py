@@ -50,10 +50,6 @@ class Microstates:
         """Number of microstates."""
         return len(self.centers)
 
-    def count_rare(self, fewer_than: int = 30) -> int:
-        """Count the microstates that were visited fewer than so many times, empty ones included."""
-        return int((self.visits < fewer_than).sum())
-
     def label(self, series: Series, *, threads: int = 1) -> Symbols:
         """Give every sequence, seen before or not, the nearest microstate.
 

@@ -104,11 +104,6 @@ class Distance:
         return f"Divergence {found} bits; 95 % of random halves of the {self.over} are within {upper}: {verdict}."
 
 
-def paper_edges() -> FloatArray:
-    """Give the published edges, 30 per mode over ±14, ±14, ±25, ±10 and ±5."""
-    return np.linspace(-np.array(PAPER_REACH), PAPER_REACH, PAPER_EDGES, axis=1)
-
-
 def default_edges(series: Series, n_bins: int = 40, share: float = 0.998) -> FloatArray:
     """Space edges evenly over the values that hold a share of all frames.
 

@@ -122,7 +122,6 @@ def test_a_step_starts_anew_in_every_run():
 def test_stays_can_be_chosen():
     dwells = find_dwells(labelled([0, 1, 1, 0, 0, 2, 0, 1, 0], np.array([0, 5, 9])))
     assert dwells.of(1).duration.tolist() == [1.0, 0.5]
-    assert dwells.of_individual(1).state.tolist() == [2, 0, 1, 0]
     assert dwells.complete.state.tolist() == [1, 0, 1]
     assert dwells.begun.state.tolist() == [1, 0, 0, 1, 0]
     assert dwells.of(1).mean == 0.75

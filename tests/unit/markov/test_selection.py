@@ -11,7 +11,6 @@ from ethomarkov.markov.selection import (
     choose_n_delays,
     choose_n_states,
     gain_intervals,
-    sequences_needed,
 )
 
 STATES = np.array([10, 30, 100, 300, 1000])
@@ -156,12 +155,6 @@ class TestStates:
         rate = np.stack([curve, curve, curve - 12.0], axis=1)[None].repeat(4, axis=0)
         rate[:, 4, 2] = np.nan
         assert choose_n_states(table_of(rate)).value == 100
-
-
-class TestNeed:
-    @pytest.mark.parametrize(("wanted", "needed"), [(100, 30_000), (1000, 300_000), (10, 3000)])
-    def test_in_proportion(self, wanted, needed):
-        assert sequences_needed(bent(2), wanted) == needed
 
 
 class TestDelays:

@@ -130,7 +130,6 @@ def test_the_chosen_are_among_what_was_tried(choice):
     assert choice.n_states in choice.states
     assert choice.lag in choice.lags
     assert choice.lag * 16 >= choice.n_delays
-    assert choice.slowest_time() == choice.times[list(choice.lags).index(choice.lag)]
 
 
 def test_threads_do_not_matter(choice):

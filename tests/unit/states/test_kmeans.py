@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 from ethomarkov._core.series import Series
 from ethomarkov.states import DelayEmbedding, Partition
-from ethomarkov.states.kmeans import SEEDING_TRIALS, NearestCenters, lloyd, nearest_centers, seed_order
+from ethomarkov.states.kmeans import SEEDING_TRIALS, NearestCenters, lloyd, seed_order
 from ethomarkov.states.partition import compress
 
 
@@ -27,7 +27,7 @@ def test_every_point_gets_its_nearest_center(n_centers, d, kind):
     rng = np.random.default_rng(1)
     points = smooth_walk(3000, d) if kind == "walk" else rng.normal(size=(3000, d))
     centers = points[rng.choice(len(points), n_centers, replace=False)]
-    labels = nearest_centers(points, centers)
+    labels = NearestCenters(centers).label(points)
     _, least = brute_force(points, centers)
     found = np.square(points - centers[labels]).sum(axis=1)
     np.testing.assert_allclose(found, least, rtol=1e-4, atol=1e-5)
@@ -55,7 +55,7 @@ def test_nearest_centers_beyond_every_list(kind):
     far = np.concatenate([points[:500], points[:50] * 100, points.mean(axis=0) + rng.normal(size=(50, 6)) * 0.01])
     found = lloyd(far, centers, labels=rng.integers(0, 1500, len(far)), max_iterations=1)
     least = brute_force(far, centers)[1]
-    for labels in (found.labels, nearest_centers(far, centers)):
+    for labels in (found.labels, NearestCenters(centers).label(far)):
         np.testing.assert_allclose(np.square(far - centers[labels]).sum(axis=1), least, rtol=1e-3, atol=1e-4)
 
 
@@ -63,7 +63,7 @@ def test_blocks_get_the_labels_of_the_whole():
     points = smooth_walk(5000, 7)
     nearest = NearestCenters(points[::20], threads=2)
     pieces = [nearest.label(points[k : k + 700]) for k in range(0, 5000, 700)]
-    np.testing.assert_array_equal(np.concatenate(pieces), nearest_centers(points, points[::20]))
+    np.testing.assert_array_equal(np.concatenate(pieces), NearestCenters(points[::20]).label(points))
 
 
 def test_lloyd_is_that_of_scikit_learn():
@@ -195,10 +195,3 @@ def test_minibatch_is_available():
     ours, paper = Partition(40).fit(series), Partition(40, method="minibatch").fit(series)
     assert paper.microstates_.n_states == 40
     assert ours.microstates_.inertia < paper.microstates_.inertia
-
-
-def test_rare_states_are_counted():
-    series = Series.from_rows(np.repeat([[0.0], [5.0], [9.0]], [100, 50, 2], axis=0) + 1e-3, 1.0)
-    microstates = Partition(3).fit(series).microstates_
-    assert microstates.count_rare(10) == 1
-    assert microstates.count_rare(1) == 0

@@ -16,7 +16,6 @@ from ethomarkov.validation.distribution import (
     jensen_shannon,
     kolmogorov_smirnov,
     mode_density,
-    paper_edges,
 )
 
 
@@ -149,8 +148,6 @@ def test_default_edges_hold_the_share():
     edges = default_edges(series, n_bins=10, share=0.9)
     np.testing.assert_allclose(edges[0], np.linspace(0.05, 0.95, 11), atol=1e-6)
     np.testing.assert_allclose(edges[1, [0, -1]], [2.5, 3.5])
-    assert paper_edges().shape == (5, 30)
-    np.testing.assert_allclose(paper_edges()[2, [0, -1]], [-25, 25])
 
 
 def test_wrong_edges_are_refused():
