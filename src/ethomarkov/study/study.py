@@ -482,9 +482,10 @@ def _remembered(graph: Graph) -> Settings:
         former, given = Settings.model_validate_json(attrs["asked"]), json.loads(attrs["given"])
     except (KeyError, ValueError):  # no study there, or one of another version
         return graph.asked
-    free = {name for name in TREE_SETTINGS if name not in graph.asked.model_fields_set}
+    of_tree = set(TREE_SETTINGS)
+    free = of_tree - graph.asked.model_fields_set
     is_same = all(graph.given_digest(name) == given.get(name) for name in ("source", "given_basis"))
-    if not is_same or former.model_dump(exclude=free) != graph.asked.model_dump(exclude=free):
+    if not is_same or former.model_dump(exclude=of_tree) != graph.asked.model_dump(exclude=of_tree):
         return graph.asked
     changed = {name: getattr(former, name) for name in free if getattr(former, name) != getattr(graph.asked, name)}
     if changed:

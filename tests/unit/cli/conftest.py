@@ -7,14 +7,16 @@ import math
 import os
 import shutil
 import sys
+import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ethomarkov.cli.app import main
+from ethomarkov.exceptions import SamplingError
 from ethomarkov.io import write_recording
 from ethomarkov.posture import PostureBasis, centerline_from_angles
 from ethomarkov.recording import Recording, Track
@@ -72,10 +74,39 @@ def failures_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ethomarkov.study.study.WORTH_KEEPING", math.inf)
 
 
+NO_PICTURES: Mapping[str, object] = {"ethomarkov.report.page._embed": lambda _: "data:,"}
+"""Leaves the pictures of the report out; drawing them takes most of a small study's time."""
+
+
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the pictures of the report out; drawing them takes most of a small study's time."""
-    monkeypatch.setattr("ethomarkov.report.page._embed", lambda figure: "data:,")
+    """Leave the pictures of the report out."""
+    for place, instead in NO_PICTURES.items():
+        monkeypatch.setattr(place, instead)
+
+
+def _no_fit(*_: object, **__: object) -> None:
+    raise SamplingError("left out by the tests")
+
+
+NO_FIGURES: Mapping[str, object] = {
+    "ethomarkov.cli.desk.draw_command_figures": lambda *_: {},
+    "ethomarkov.study.analyses.paper_biexponential": _no_fit,
+}
+"""Leaves out figures and the bootstrap of the published fit: they are slow, and have tests of their own."""
+
+
+@pytest.fixture(scope="session")
+def without_figures() -> Mapping[str, object]:
+    """Replacements that leave out what is slow, for commands that run once."""
+    return {**NO_PICTURES, **NO_FIGURES}
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch, without_figures: Mapping[str, object]) -> None:
+    """Leave out figures of commands, pictures of the report, and the bootstrap of the published fit."""
+    for place, instead in without_figures.items():
+        monkeypatch.setattr(place, instead)
 
 
 @pytest.fixture(scope="session")
@@ -134,33 +165,58 @@ def basis_file(tmp_path_factory) -> Path:
 
 @dataclasses.dataclass(frozen=True)
 class Ran:
-    """A study made once for all tests, and what was said while it ran."""
+    """The directory of a command that ran once for all tests, and what it said; nobody may write into it."""
 
     directory: Path
     stdout: str
     stderr: str
 
+    def copy_to(self, target: Path) -> Path:
+        """Copy the directory for a test that writes into it."""
+        return Path(shutil.copytree(self.directory, target))
+
 
 @pytest.fixture(scope="session")
-def finished_study(files, basis_file, made_once) -> Ran:
+def ran_once(made_once) -> Callable[..., Ran]:
+    """Give ``ran_once(name, arguments, start=, patched=)``: a command that runs once for all workers.
+
+    `arguments` makes its arguments from its directory, which begins as a copy of `start`; `patched` are replacements
+    by their import path while it runs.
+    """
+
+    def run(
+        name: str,
+        arguments: Callable[[Path], tuple[object, ...]],
+        start: Path | None = None,
+        patched: Mapping[str, object] = types.MappingProxyType({}),
+    ) -> Ran:
+        def make(folder: Path) -> None:
+            if start is not None:
+                shutil.copytree(start, folder / "made")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("COLUMNS", "1000")
+                for place, instead in patched.items():
+                    patch.setattr(place, instead)
+                code, out, err = call(*arguments(folder / "made"))
+            assert code == 0, err
+            (folder / "stdout").write_text(out, encoding="utf-8")
+            (folder / "stderr").write_text(err, encoding="utf-8")
+
+        folder = made_once(name, make)
+        said = ((folder / file).read_text(encoding="utf-8") for file in ("stdout", "stderr"))
+        return Ran(folder / "made", *said)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def finished_study(files, basis_file, ran_once) -> Ran:
     """A finished study of the two worms; nobody may write into it."""
-
-    def make(folder: Path) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("COLUMNS", "1000")
-            code, out, err = call("run", files["nc"], "--basis", basis_file, "--out", folder / "made by run", *QUICK)
-        assert code == 0, err
-        (folder / "stdout").write_text(out, encoding="utf-8")
-        (folder / "stderr").write_text(err, encoding="utf-8")
-
-    folder = made_once("study", make)
-    said = ((folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr"))
-    return Ran(folder / "made by run", *said)
+    return ran_once("study", lambda out: ("run", files["nc"], "--basis", basis_file, "--out", out, *QUICK))
 
 
 @pytest.fixture
 def study(finished_study, tmp_path_factory) -> Ran:
     """A copy of the finished study, for commands that keep their results in it."""
-    copy = tmp_path_factory.mktemp("copy") / "study"
-    shutil.copytree(finished_study.directory, copy)
+    copy = finished_study.copy_to(tmp_path_factory.mktemp("copy") / "study")
     return dataclasses.replace(finished_study, directory=copy)

@@ -3,12 +3,21 @@
 import numpy as np
 import pytest
 
-from ethomarkov.io.results import load_attrs, load_result
-from ethomarkov.markov.lag_scan import LagScan
-from ethomarkov.markov.noise_floor import NoiseFloor
+from ethomarkov.io.results import load_result
 from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.selection import ModelChoice
-from ethomarkov.states.projection import SequenceMap
+from ethomarkov.study import Study
+from ethomarkov.study.store import Store
+
+
+def names_in(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def result_in(directory, stage, kind):
+    """Read the one result of a stage that a directory keeps."""
+    (entry,) = Store(directory).variants(stage)
+    return load_result(entry.file, f"{stage}/{stage}", kind)
 
 
 def test_choose_writes_what_it_compared_and_says_why(cli, files, tmp_path):
@@ -24,10 +33,14 @@ def test_choose_writes_what_it_compared_and_says_why(cli, files, tmp_path):
         "Next: ethomarkov run",
     ):
         assert words in out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["choice.nc", "choice.png", "scan.nc", "scan.png"]
-    choice = load_result(tmp_path / "choice.nc", "choice", ModelChoice)
-    assert load_attrs(tmp_path / "choice.nc")["n_states"] == choice.n_states
-    assert load_result(tmp_path / "scan.nc", "scan", EntropyTable).n_states.size > 2
+    assert names_in(tmp_path) == ["choice.png", "results", "scan.png"]
+    choice = result_in(tmp_path, "choice", ModelChoice)
+    assert f"{choice.n_states} microstates" in out
+    assert result_in(tmp_path, "entropy_scan", EntropyTable).n_states.size > 2
+    # `run` into the same directory, which is what it says comes next, takes the choice from there
+    code, plan, err = cli("run", files["nc"], "--out", tmp_path, "--dry-run")
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in plan.splitlines() if " kept " in line] == ["survey", "postures", "choice"]
 
 
 def test_choose_on_a_study_adds_timescales(cli, study, tmp_path):
@@ -35,31 +48,32 @@ def test_choose_on_a_study_adds_timescales(cli, study, tmp_path):
     assert (code, err) == (0, "")
     for words in ("The study itself uses 11 frames, 12 microstates", "upper bound", "stand above noise"):
         assert words in out
-    found = sorted(path.name for path in tmp_path.iterdir())
-    assert found == ["choice.nc", "choice.png", "timescales.nc", "timescales.png"]
-    assert load_result(tmp_path / "timescales.nc", "noise_floor", NoiseFloor).eigenvalues.size == 4
-    scanned = load_result(tmp_path / "timescales.nc", "lag_scan", LagScan)
-    assert scanned.lags[0] == 1 / 16
-    assert np.isfinite(scanned.relaxation_times[0]).any()
+    assert names_in(tmp_path) == ["choice.png", "timescales.png"]
+    whole = Study.load(study.directory)
+    assert whole.held("free_choice").explain() in out
+    found = whole.held("relaxation_times")
+    assert found.noise_floor.eigenvalues.size == 4
+    assert found.lag_scan.lags[0] == 1 / 16
+    assert np.isfinite(found.lag_scan.relaxation_times[0]).any()
 
 
-@pytest.mark.parametrize("old", ["scan", "timescales"])
-def test_old_names_answer_with_the_new_one(cli, old):
+@pytest.mark.parametrize(("old", "new"), [("scan", "choose"), ("timescales", "choose"), ("stream", "run --stream")])
+def test_old_names_answer_with_the_new_one(cli, old, new):
     code, out, err = cli(old, "a.csv")
     assert (code, out) == (2, "")
-    assert "ethomarkov choose" in err
+    assert f"`{old}` is now `ethomarkov {new}`; see `ethomarkov {new.split()[0]} --help`." in err
 
 
 def test_map_by_pca(cli, study, tmp_path):
     code, _, err = cli("map", study.directory, "--method", "pca", "--out", tmp_path)
     assert (code, err) == (0, "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["chain.png", "map.nc", "map.png"]
-    assert load_result(tmp_path / "map.nc", "map", SequenceMap).frames.shape[1] == 2
+    assert names_in(tmp_path) == ["chain.png", "map.png"]
+    assert Study.load(study.directory).held("sequence_map", method="pca").frames.shape[1] == 2
 
 
 @pytest.mark.parametrize("options", [("--shuffles", "0"), ("--modes", "0")])
-def test_bad_options_of_choose(cli, study, tmp_path, options):
-    code, out, err = cli("choose", study.directory, "--out", tmp_path / "t", *options)
+def test_bad_options_of_choose(cli, finished_study, tmp_path, options):
+    code, out, err = cli("choose", finished_study.directory, "--out", tmp_path / "t", *options)
     assert code == 2
     assert options[0] in err
     assert "Traceback" not in out + err
@@ -74,10 +88,10 @@ def test_no_study_there(cli, tmp_path, command):
     assert "Traceback" not in out + err
 
 
-def test_recordings_need_a_directory_and_a_study_stands_alone(cli, files, study):
+def test_recordings_need_a_directory_and_a_study_stands_alone(cli, files, finished_study):
     code, _, err = cli("choose", files["nc"])
     assert code == 2
     assert "--out" in err
-    code, _, err = cli("choose", files["nc"], study.directory)
+    code, _, err = cli("choose", files["nc"], finished_study.directory)
     assert code == 2
     assert "name it alone" in err

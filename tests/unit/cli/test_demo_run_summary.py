@@ -9,10 +9,10 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-from ethomarkov.workflow import Settings, run_study
-from ethomarkov.workflow.summary import summarize
 
 from ethomarkov.io import read, write_recording
+from ethomarkov.report.summary import summarize
+from ethomarkov.study import Settings, Study, run_study
 
 QUICK = (
     "--delays",
@@ -31,8 +31,8 @@ QUICK = (
 BRIEF = (*QUICK, "--no-scan")
 """For what the scan has no part in; it takes most of the time of so small a study."""
 DEMO = ("--worms", "2", "--minutes", "2")
-PARTS = ["provenance.json", "report.html", "settings.toml", "study.nc"]
-DEMO_PARTS = [*PARTS, "truth.nc"]
+PARTS = ["animals.csv", "provenance.json", "report.html", "settings.toml", "study.nc"]
+DEMO_PARTS = sorted([*PARTS, "results"])
 
 
 def names_in(directory) -> list[str]:
@@ -77,18 +77,32 @@ def strip_nan(value):
 # --- demo ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def short() -> dict[str, object]:
+    """Replacements for short simulations without the scan, which the user's own demo below has."""
+    settings = functools.partial(Settings, n_walks=2, simulated_minutes=0.5, scan=False)
+    return {"ethomarkov.cli.commands.demo.Settings": settings}
+
+
 @pytest.fixture
-def short_demo(cli, monkeypatch):
-    """Run the demonstration with short simulations, and without its scan, which the user's own demo below has."""
-    short = functools.partial(Settings, n_walks=2, simulated_minutes=0.5, scan=False)
-    monkeypatch.setattr("ethomarkov.cli.commands.demo.Settings", short)
+def short_demo(cli, monkeypatch, short):
+    for place, instead in short.items():
+        monkeypatch.setattr(place, instead)
     return lambda *arguments: cli("demo", *DEMO, *arguments)
 
 
-def assert_demo(outcome, directory) -> None:
-    code, out, err = outcome
-    assert (code, err) == (0, "")
+@pytest.fixture(scope="module")
+def demo(ran_once, short):
+    """The demonstration of seed 7 on one thread."""
+    return ran_once("demo", lambda out: ("demo", *DEMO, "--seed", 7, "--threads", 1, "--out", out), patched=short)
+
+
+def test_demo_writes_study_and_report_and_tells_the_truth_beside_it(demo):
+    directory, out = demo.directory, demo.stdout
+    assert demo.stderr == ""
     assert names_in(directory) == DEMO_PARTS
+    stages = {file.name.rpartition("-")[0] for file in (directory / "results").iterdir()}
+    assert stages == {"known_truth", "reconstruction"}
     assert "2 animals, 4.0 min at 16 Hz" in out
     table = out.partition("found beside true")[2].partition("These worms are synthetic, so the truth is known.")[0]
     for row in ("share of time in runs (%)", "rate run → pirouette (1/s)", "slowest relaxation time (s)", "drag ratio"):
@@ -96,27 +110,26 @@ def assert_demo(outcome, directory) -> None:
     assert re.search(r"number of states +\d +7 +–", table)
     assert out.rstrip().splitlines()[-1].startswith("Open ")
     assert str(directory / "report.html") in out
-
-
-def test_demo_writes_study_and_report_and_tells_the_truth_beside_it(short_demo, tmp_path):
-    assert_demo(short_demo("--out", tmp_path / "d"), tmp_path / "d")
-    page = (tmp_path / "d" / "report.html").read_text(encoding="utf-8")
+    page = (directory / "report.html").read_text(encoding="utf-8")
     first, second = page.index("<table"), page.index("<table", page.index("<table") + 1)
     assert 'class="truth"' in page[first:second]
     assert "<td>number of states</td>" in page[first:second]
 
 
-def test_the_truth_of_a_demo_is_shown_again_for_this_demo_alone(cli, short_demo, no_pictures, files, tmp_path):
+def test_the_truth_of_a_demo_is_shown_again_for_this_demo_alone(cli, demo, no_pictures, files, tmp_path):
     """`report` finds it; a later run on other animals into the same directory does not."""
-    assert short_demo("--quiet", "--out", tmp_path, "--threads", 1) == (0, "", "")
+    tmp_path = demo.copy_to(tmp_path / "demo")
     (tmp_path / "report.html").unlink()
     assert cli("report", tmp_path)[0] == 0
     assert 'class="truth"' in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert cli("run", files["nc"], "--out", tmp_path, *BRIEF, "--quiet") == (0, "", "")
-    assert (tmp_path / "truth.nc").is_file()
+    assert list((tmp_path / "results").glob("known_truth-*.nc"))
+    assert Study.load(tmp_path).held("known_truth") is None
     for command in ((), ("report", tmp_path)):
-        assert not command or cli(*command)[0] == 0
+        said = cli(*command) if command else (0, "", "")
+        assert said[0] == 0
         assert 'class="truth"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"{tmp_path / 'results'}: results of reconstruction, known_truth are of another study" in said[1]
 
 
 @pytest.mark.slow
@@ -126,41 +139,39 @@ def test_demo_as_users_run_it(cli, tmp_path, monkeypatch):
     assert names_in(tmp_path / "ethomarkov-demo") == DEMO_PARTS
 
 
-def test_demo_depends_on_its_seed_alone(short_demo, no_pictures, tmp_path):
-    for name, options in {"7": ("--threads", 1), "7 again": ("--threads", 1), "8": ("--threads", 1)}.items():
-        assert short_demo("--quiet", "--out", tmp_path / name, "--seed", name[0], *options) == (0, "", "")
-    first, again, other = (variables(tmp_path / name) for name in ("7", "7 again", "8"))
-    assert_same(first, again)
-    for name in ("/postures/postures/values", "/simulation/simulated/values", "/paths/path/centroid"):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_demo_is_the_same_again_on_one_thread_and_on_two(demo, short_demo, no_pictures, tmp_path, threads):
+    assert short_demo("--quiet", "--out", tmp_path, "--seed", 7, "--threads", threads) == (0, "", "")
+    assert_same(variables(demo.directory), variables(tmp_path))
+
+
+def test_another_seed_makes_another_demo(demo, short_demo, no_pictures, tmp_path):
+    assert short_demo("--quiet", "--out", tmp_path, "--seed", 8, "--threads", 1) == (0, "", "")
+    first, other = variables(demo.directory), variables(tmp_path)
+    for name in ("/postures/postures/values", "/simulation/simulated/values", "/path/path/centroid"):
         assert first[name].shape == other[name].shape
         assert not np.array_equal(first[name], other[name], equal_nan=True)
-
-
-def test_demo_is_the_same_on_one_thread_and_on_two(short_demo, no_pictures, tmp_path):
-    for threads in (1, 2):
-        assert short_demo("--quiet", "--out", tmp_path / str(threads), "--seed", 7, "--threads", threads) == (0, "", "")
-    assert_same(variables(tmp_path / "1"), variables(tmp_path / "2"))
 
 
 # --- run -------------------------------------------------------------------------------------------------------------
 
 
-def test_run_writes_study_and_report_and_says_where(study):
-    assert names_in(study.directory) == PARTS
-    assert study.stderr == ""
-    assert "2 animals, 4.0 min at 16 Hz" in study.stdout
-    assert str(study.directory / "report.html") in study.stdout
+def test_run_writes_study_and_report_and_says_where(finished_study):
+    assert names_in(finished_study.directory) == PARTS
+    assert finished_study.stderr == ""
+    assert "2 animals, 4.0 min at 16 Hz" in finished_study.stdout
+    assert str(finished_study.directory / "report.html") in finished_study.stdout
 
 
-def test_run_is_reproducible(cli, no_pictures, files, basis_file, study, tmp_path):
+def test_run_is_reproducible(cli, no_pictures, files, basis_file, finished_study, tmp_path):
     assert cli("run", files["nc"], "--basis", basis_file, "--out", tmp_path, *QUICK, "--quiet") == (0, "", "")
-    assert_same(variables(tmp_path), variables(study.directory))
+    assert_same(variables(tmp_path), variables(finished_study.directory))
 
 
-def test_run_is_the_same_on_two_threads(cli, no_pictures, files, basis_file, study, tmp_path):
+def test_run_is_the_same_on_two_threads(cli, no_pictures, files, basis_file, finished_study, tmp_path):
     options = (*QUICK[:-1], "2", "--quiet")
     assert cli("run", files["nc"], "--basis", basis_file, "--out", tmp_path, *options)[0] == 0
-    assert_same(variables(tmp_path), variables(study.directory))
+    assert_same(variables(tmp_path), variables(finished_study.directory))
 
 
 @pytest.mark.parametrize("kind", ["angle", "centerline", "position", "amplitude"])
@@ -170,29 +181,29 @@ def test_run_takes_every_kind_of_posture(cli, files, tmp_path, kind):
     assert names_in(tmp_path) == PARTS
     found = variables(tmp_path)
     assert found["/postures/postures/values"].shape == (3840, 5)
-    assert ("/paths/path/centroid" in found) == (kind in ("angle", "centerline"))
-    assert ("/postures/basis/vectors" in found) == (kind != "amplitude")
+    assert ("/path/path/centroid" in found) == (kind in ("angle", "centerline"))
+    assert ("/survey/basis/vectors" in found) == (kind != "amplitude")
     assert ("run" in out and "pirouette" in out) == (kind in ("angle", "centerline"))
     assert "nan" not in out
 
 
-def test_run_on_amplitudes_with_their_basis_crawls(study):
-    found = variables(study.directory)
-    assert np.isfinite(found["/paths/path/centroid"]).all()
-    assert found["/postures/basis/vectors"].shape == (100, 5)
-    assert "run" in study.stdout
-    assert "pirouette" in study.stdout
+def test_run_on_amplitudes_with_their_basis_crawls(finished_study):
+    found = variables(finished_study.directory)
+    assert np.isfinite(found["/path/path/centroid"]).all()
+    assert found["/survey/basis/vectors"].shape == (100, 5)
+    assert "run" in finished_study.stdout
+    assert "pirouette" in finished_study.stdout
 
 
-def test_a_square_basis_is_cut_to_the_modes(cli, no_pictures, files, worms, study, tmp_path):
+def test_a_square_basis_is_cut_to_the_modes(cli, no_pictures, files, worms, finished_study, tmp_path):
     vectors = worms.basis.vectors
     rest = np.linalg.svd(vectors, full_matrices=True)[0][:, vectors.shape[1] :]
     np.savetxt(tmp_path / "square.csv", np.hstack([vectors, rest]), delimiter=",", fmt="%.17g")
     out = tmp_path / "s"
     assert cli("run", files["nc"], "--basis", tmp_path / "square.csv", "--out", out, *BRIEF, "--quiet")[0] == 0
-    here, there = variables(out), variables(study.directory)
-    np.testing.assert_array_equal(here["/postures/basis/vectors"], there["/postures/basis/vectors"])
-    np.testing.assert_array_equal(here["/paths/path/centroid"], there["/paths/path/centroid"])
+    here, there = variables(out), variables(finished_study.directory)
+    np.testing.assert_array_equal(here["/survey/basis/vectors"], there["/survey/basis/vectors"])
+    np.testing.assert_array_equal(here["/path/path/centroid"], there["/path/path/centroid"])
 
 
 def test_csv_npz_and_netcdf_give_the_same_model(cli, no_pictures, files, tmp_path):
@@ -221,10 +232,10 @@ def test_a_second_run_replaces_the_first(cli, no_pictures, files, tmp_path):
     assert cli("run", files["angle"], "--out", tmp_path, *BRIEF, "--quiet")[0] == 0
     first = variables(tmp_path)
     assert cli("run", files["nc"], "--out", tmp_path, *BRIEF, "--seed", 9, "--quiet")[0] == 0
-    assert names_in(tmp_path) == ["notes of mine.txt", *PARTS]
+    assert names_in(tmp_path) == sorted(["notes of mine.txt", *PARTS])
     second = variables(tmp_path)
-    assert "/paths/path/centroid" in first
-    assert "/paths/path/centroid" not in second
+    assert "/path/path/centroid" in first
+    assert "/path/path/centroid" not in second
     assert "<canvas" not in (tmp_path / "report.html").read_text()
 
 
@@ -275,15 +286,15 @@ def test_two_states_are_enough(cli, no_pictures, files, tmp_path):
 # --- summary ---------------------------------------------------------------------------------------------------------
 
 
-def test_summary_prints_what_run_printed(cli, study):
-    code, out, err = cli("summary", study.directory)
+def test_summary_prints_what_run_printed(cli, finished_study):
+    code, out, err = cli("summary", finished_study.directory)
     assert (code, err) == (0, "")
     lines = [line.rstrip() for line in out.strip().splitlines()]
-    assert lines == [line.rstrip() for line in study.stdout.strip().splitlines()[: len(lines)]]
+    assert lines == [line.rstrip() for line in finished_study.stdout.strip().splitlines()[: len(lines)]]
 
 
-def test_summary_as_json_equals_the_study_in_memory(cli, study, files, worms):
-    code, out, err = cli("summary", study.directory / "study.nc", "--json")  # the file serves as well
+def test_summary_as_json_equals_the_study_in_memory(cli, finished_study, files, worms):
+    code, out, err = cli("summary", finished_study.directory / "study.nc", "--json")  # the file serves as well
     assert (code, err) == (0, "")
     found = json.loads(out, parse_constant=reject_constant)
     settings = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5)
@@ -310,8 +321,8 @@ def test_json_of_one_short_animal_has_no_nan(cli, no_pictures, recordings, tmp_p
     assert found["simulation"]["speed_body_lengths_per_s"]["low"] is None
 
 
-def test_tables_fit_a_narrow_terminal(cli, study, monkeypatch):
+def test_tables_fit_a_narrow_terminal(cli, finished_study, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    _, out, _ = cli("summary", study.directory)
+    _, out, _ = cli("summary", finished_study.directory)
     assert max(map(len, out.splitlines())) <= 60
     assert "…" not in out

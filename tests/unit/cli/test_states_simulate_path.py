@@ -1,32 +1,35 @@
 """`ethomarkov states`, `simulate` and `path`: files, words and exit codes."""
 
-import contextlib
 import csv
-import io
 import itertools
+import json
 import re
 import shutil
+import tomllib
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from ethomarkov.workflow import Study
-from ethomarkov.workflow.kinetics import Kinetics
-from ethomarkov.workflow.paths import Reconstruction
-from ethomarkov.workflow.runs import Runs
-from ethomarkov.workflow.states import given_names, state_names
-from ethomarkov.workflow.study import regrow_study
 
-from ethomarkov.cli.commands.states import states
-from ethomarkov.cli.options import RunningOptions
-from ethomarkov.coarse.naming import StateTraits
-from ethomarkov.coarse.tree import StateTree
-from ethomarkov.exceptions import SamplingError
 from ethomarkov.io import write_recording
-from ethomarkov.io.results import load_result, load_results
-from ethomarkov.locomotion.displacement import Displacement
 from ethomarkov.recording import Recording, Track
+from ethomarkov.study import Settings, Study
 
+QUICK = (
+    "--delays",
+    "11",
+    "--lag",
+    "0.75",
+    "--microstates",
+    "12",
+    "--walks",
+    "2",
+    "--simulated-minutes",
+    "0.5",
+    "--threads",
+    "1",
+)
 FAST = ("--resamples", "0", "--threads", "1")
 SHORT = ("--runs", "2", "--minutes", "0.5", "--threads", "1")
 STATE_FILES = {
@@ -34,57 +37,44 @@ STATE_FILES = {
     "budget.csv",
     "intervals",
     "states.csv",
-    "states.nc",
     "states_movement.nc",
     "transitions.csv",
 }
 
 
 @pytest.fixture
-def copy(study, tmp_path) -> Path:
+def copy(study) -> Path:
     """A study that may be written into."""
-    return Path(shutil.copytree(study.directory, tmp_path / "study"))
-
-
-def leave_out_the_slow(patch):
-    """Leave out figures and the bootstrap of the published fit: they are slow, and have tests of their own."""
-
-    def no_fit(*_, **__):
-        raise SamplingError("left out by the tests")
-
-    patch.setattr("ethomarkov.cli.commands.states.draw_state_figures", lambda *_: {})
-    patch.setattr("ethomarkov.cli.commands.states.paper_biexponential", no_fit)
-    patch.setattr("ethomarkov.cli.commands.simulate.draw_run_figures", lambda *_: {})
-    patch.setattr("ethomarkov.cli.commands.path.draw_reconstruction_figures", lambda *_: {})
+    return study.directory
 
 
 @pytest.fixture
-def quick(monkeypatch, no_pictures):
-    leave_out_the_slow(monkeypatch)
+def quick(no_figures):
+    """Leave out what is slow."""
 
 
 @pytest.fixture(scope="module")
-def fine(study) -> tuple[str, ...]:
+def fine(finished_study) -> tuple[str, ...]:
     """What the study shows at four states, first a name that it has there alone."""
-    grown = regrow_study(Study.load(study.directory), {"n_behaviours": 4, "n_resamples": 0})
-    names = given_names(grown, 4)
-    others = {name for level in (1, 2, 3) for name in given_names(grown, level)}
+    grown = Study.load(finished_study.directory).replace().with_settings(n_behaviours=4, n_resamples=0)
+    names = grown.given_names(4)
+    others = {name for level in (1, 2, 3) for name in grown.given_names(level)}
     old = next(name for name in names if name not in others)
     return (old, *(name for name in names if name != old))
 
 
 @pytest.fixture(scope="module")
-def named(study, fine, tmp_path_factory):
+def named(finished_study, fine, ran_once, without_figures):
     """A study with four states, two names of which are new, without figures; and what was said."""
-    directory = tmp_path_factory.mktemp("named") / "study"
-    shutil.copytree(study.directory, directory)
-    out = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
-        patch.setenv("COLUMNS", "1000")
-        leave_out_the_slow(patch)
-        renames = (f"{fine[0]}=head casting", "pirouette = reorientation")
-        states(directory, levels=4, rename=renames, resamples=0, running=RunningOptions(threads=1))
-    return directory, out.getvalue()
+    renames = ("--rename", f"{fine[0]}=head casting", "--rename", "pirouette = reorientation")
+    ran = ran_once(
+        "named",
+        lambda directory: ("states", directory, "--levels", "4", *renames, *FAST),
+        start=finished_study.directory,
+        patched=without_figures,
+    )
+    assert ran.stderr == ""
+    return ran.directory, ran.stdout
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +114,7 @@ def test_states_writes_its_files_and_the_study(named, grown, fine):
     assert {path.name for path in (directory / "states").iterdir()} == STATE_FILES
     assert grown.tree.levels == (1, 2, 3, 4)
     assert grown.settings.names == {fine[0]: "head casting", "pirouette": "reorientation"}
-    assert set(given_names(grown, 4)) == set(fine)
+    assert set(grown.given_names(4)) == set(fine)
     for words in ("head casting", "reorientation", "coherence", "per s", "Chapman-Kolmogorov"):
         assert words in out
     assert fine[0] not in out
@@ -162,7 +152,7 @@ def test_new_names_are_in_later_commands(cli, named, fine):
 def test_the_tables_agree_with_the_study(named, grown):
     rows = [row for row in table(named[0] / "states" / "states.csv") if row["level"] == "4"]
     np.testing.assert_allclose([float(row["measure"]) for row in rows], grown.tree.measures_at(4))
-    assert [row["state"] for row in rows] == list(state_names(grown, 4))
+    assert [row["state"] for row in rows] == list(grown.names(4))
     budget = table(named[0] / "states" / "budget.csv")
     assert [row["animal"] for row in budget] == list(grown.symbols.segments.individuals)
     for row in budget:
@@ -170,19 +160,18 @@ def test_the_tables_agree_with_the_study(named, grown):
 
 
 def test_results_of_states_come_back(named, grown):
-    kinds = {"tree": StateTree, "traits": StateTraits, "kinetics_2": Kinetics, "kinetics_4": Kinetics}
-    found = load_results(named[0] / "states" / "states.nc", kinds)
-    assert found["tree"].levels == grown.tree.levels
-    np.testing.assert_array_equal(found["traits"].share, grown.traits.share)
+    stages = {file.name.rpartition("-")[0] for file in (named[0] / "results").iterdir()}
+    assert stages == {"kinetics", "dwell_law"}
+    assert set(grown.held("dwell_law").laws) <= {"run", "reorientation"}  # rarely visited states have no law
     for level in (2, 4):
-        kinetics = found[f"kinetics_{level}"]
-        assert kinetics.names == state_names(grown, level)
+        kinetics = grown.held("kinetics", level=level)
+        assert kinetics.names == grown.names(level)
         assert isinstance(kinetics.is_steady, bool)
         np.testing.assert_allclose(kinetics.budget.sum(axis=1), 1.0)
 
 
-def test_the_rest_of_the_study_stays(grown, study):
-    before, after = Study.load(study.directory), grown
+def test_the_rest_of_the_study_stays(grown, finished_study):
+    before, after = Study.load(finished_study.directory), grown
     for name in ("symbols", "postures", "simulated"):
         one, other = getattr(before, name), getattr(after, name)
         np.testing.assert_array_equal(*(getattr(x, "labels" if name == "symbols" else "values") for x in (one, other)))
@@ -190,6 +179,49 @@ def test_the_rest_of_the_study_stays(grown, study):
         key: value for key, value in before.settings.model_dump().items() if key in ("lag", "n_states", "seed")
     }
     assert unchanged.items() <= after.settings.model_dump().items()
+
+
+def test_settings_and_provenance_follow_the_new_tree(named, grown, fine, finished_study):
+    """What lies beside the study says the same as the study."""
+    filed = tomllib.loads((named[0] / "settings.toml").read_text(encoding="utf-8"))
+    told = json.loads((named[0] / "provenance.json").read_text(encoding="utf-8"))
+    names = {fine[0]: "head casting", "pirouette": "reorientation"}
+    for settings in (filed, told["settings"]):
+        assert (settings["n_behaviours"], settings["n_resamples"], settings["names"]) == (4, 0, names)
+    assert {one["stage"]: one["key"] for one in told["stages"]} == {one.stage: one.key for one in grown.entries()}
+    # only what depends on the tree was computed anew; the inputs are still known
+    anew = {one["stage"] for one in told["stages"] if not one["kept"]}
+    assert anew == {"states", "animals"}
+    before = json.loads((finished_study.directory / "provenance.json").read_text(encoding="utf-8"))
+    assert told["inputs"] == before["inputs"]
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_run_again_keeps_tree_and_names(cli, named, files, basis_file, tmp_path):
+    """A note says so; what is said otherwise wins."""
+    copy = Path(shutil.copytree(named[0], tmp_path / "study"))
+    whole = (copy / "study.nc").read_bytes()
+    again = ("run", files["nc"], "--basis", basis_file, "--out", copy, *QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code, out, err = cli(*again)
+        assert code == 0
+        assert err.startswith("note: The study keeps what was set with `states`: n_behaviours = 4, n_resamples = 0, ")
+        assert "head casting" in out
+        assert (copy / "study.nc").read_bytes() == whole
+        assert "head casting" in (copy / "report.html").read_text(encoding="utf-8")
+        assert cli(*again, "--states", 2)[0] == 0
+    smaller = Study.load(copy)
+    assert smaller.tree.levels == (1, 2)
+    assert smaller.names(2) == ("run", "reorientation")
+    assert tomllib.loads((copy / "settings.toml").read_text(encoding="utf-8"))["n_behaviours"] == 2
+
+
+def test_resamples_are_those_of_the_study_by_default(cli, study, quick):
+    code, _, err = cli("states", study.directory, "--levels", 3, "--threads", 1, "--quiet")
+    assert (code, err) == (0, "")
+    settings = Study.load(study.directory).settings
+    assert (settings.n_behaviours, settings.n_resamples) == (3, Settings().n_resamples)
 
 
 @pytest.mark.parametrize(
@@ -305,8 +337,10 @@ def test_simulated_animals(cli, study, tmp_path, quick):
     assert (code, err) == (0, "")
     assert "worm_00" in out
     assert "worm_01" in out
-    found = load_results(tmp_path / "simulation.nc", {"runs_1_worm_01": Runs, "measured": Displacement})
-    one, data = found["runs_1_worm_01"], found["measured"]
+    assert list(tmp_path.iterdir()) == []
+    whole = Study.load(study.directory)
+    found = whole.held("runs", n_runs=2, minutes=0.5)
+    one, data = found.runs[1], found.measured
     assert one.name == "worm_01"
     assert one.speed.shape == (2,)
     assert one.diffusion is None
@@ -315,7 +349,7 @@ def test_simulated_animals(cli, study, tmp_path, quick):
     np.testing.assert_allclose(data.lags, one.displacement.lags)
     # the body of each animal, and the same runs again from the same seed
     assert cli("simulate", study.directory, *SHORT, "--animal", "worm_01", "--out", tmp_path / "again")[0] == 0
-    again = load_result(tmp_path / "again" / "simulation.nc", "runs_0_worm_01", Runs)
+    (again,) = Study.load(study.directory).held("runs", animal="worm_01").runs
     np.testing.assert_array_equal(again.speed, one.speed)
     np.testing.assert_array_equal(again.path.centroid, one.path.centroid)
 
@@ -324,10 +358,19 @@ def test_simulated_states_stay_in_their_state(cli, study, tmp_path, quick):
     code, out, err = cli("simulate", study.directory, *SHORT, "--state", "each", "--level", "2", "--out", tmp_path)
     assert (code, err) == (0, "")
     assert "body lengths" in out
-    names = state_names(Study.load(study.directory), 2)
-    kinds = {name: f"runs_{k}_{name}" for k, name in enumerate(names)}
-    found = load_results(tmp_path / "simulation.nc", dict.fromkeys(kinds.values(), Runs))
-    assert found[kinds["run"]].speed.mean() > found[kinds["pirouette"]].speed.mean()
+    whole = Study.load(study.directory)
+    found = {one.name: one for one in whole.held("state_runs", level=2, state="each").runs}
+    assert tuple(found) == whole.names(2)
+    assert found["run"].speed.mean() > found["pirouette"].speed.mean()
+
+
+def test_a_state_is_simulated_by_its_new_name(cli, named, quick, tmp_path):
+    copy = Path(shutil.copytree(named[0], tmp_path / "study"))
+    code, out, err = cli("simulate", copy, *SHORT, "--state", "reorientation", "--level", "2", "--out", tmp_path / "s")
+    assert (code, err) == (0, "")
+    assert "reorientation" in out
+    assert "pirouette" not in out
+    assert_refused(cli("simulate", copy, *SHORT, "--state", "pirouette", "--level", "2"), "'reorientation'")
 
 
 @pytest.mark.parametrize(
@@ -345,13 +388,13 @@ def test_simulated_states_stay_in_their_state(cli, study, tmp_path, quick):
     ],
     ids=str,
 )
-def test_bad_options_of_simulate(cli, study, tmp_path, options, words):
-    before = everything(study.directory)
+def test_bad_options_of_simulate(cli, finished_study, tmp_path, options, words):
+    before = everything(finished_study.directory)
     given = pairs(SHORT) | pairs(options)
     arguments = itertools.chain.from_iterable(given.items())
-    assert_refused(cli("simulate", study.directory, "--out", tmp_path / "s", *arguments), *words)
+    assert_refused(cli("simulate", finished_study.directory, "--out", tmp_path / "s", *arguments), *words)
     assert not (tmp_path / "s").exists()
-    assert everything(study.directory) == before
+    assert everything(finished_study.directory) == before
 
 
 def test_the_shortest_run(cli, study, tmp_path, quick):
@@ -378,7 +421,7 @@ def test_the_shortest_run(cli, study, tmp_path, quick):
 def test_runs_in_a_ring(cli, study, tmp_path, quick):
     code, _, err = cli("simulate", study.directory, *SHORT, "--animal", "all", "--ring", "0.5", "--out", tmp_path)
     assert (code, err) == (0, "")
-    path = load_result(tmp_path / "simulation.nc", "runs_0_all", Runs).path
+    path = Study.load(study.directory).held("runs", animal="all", ring=0.5).runs[0].path
     assert np.linalg.norm(path.centroid, axis=1).max() <= 0.5 * (1 + 1e-6)
 
 
@@ -390,7 +433,8 @@ def test_path(cli, study, tmp_path, quick):
     assert (code, err) == (0, "")
     for words in ("as recorded", "correlation 0.99", "Drag ratio: median 30", "Diffusion of the measured paths"):
         assert words in out
-    found = load_result(tmp_path / "path.nc", "reconstruction", Reconstruction)
+    assert [file.name for file in tmp_path.iterdir()] == ["path.csv"]
+    found = Study.load(study.directory).held("reconstruction", window=20.0)
     assert found.is_fitted is False
     assert found.drag.search.window == 20.0
     assert found.drag.search.n_windows is None
@@ -404,16 +448,18 @@ def test_path(cli, study, tmp_path, quick):
 @pytest.mark.parametrize(
     "option", [("--window", "-1"), ("--window", "nan"), ("--window", "0"), ("--windows", "0")], ids=str
 )
-def test_bad_options_of_path(cli, study, tmp_path, option):
-    assert_refused(cli("path", study.directory, "--out", tmp_path / "p", *option), option[0].strip("-"))
+def test_bad_options_of_path(cli, finished_study, tmp_path, option):
+    before = everything(finished_study.directory)
+    assert_refused(cli("path", finished_study.directory, "--out", tmp_path / "p", *option), option[0].strip("-"))
     assert not (tmp_path / "p").exists()
+    assert everything(finished_study.directory) == before
 
 
 def test_windows_that_do_not_fit(cli, study, tmp_path, quick):
     code, out, err = cli("path", study.directory, "--window", "1000", "--out", tmp_path, "--threads", "1")
     assert (code, err) == (0, "")
     assert "shorter --window" in out
-    assert load_result(tmp_path / "path.nc", "reconstruction", Reconstruction).drag is None
+    assert Study.load(study.directory).held("reconstruction").drag is None
 
 
 @pytest.mark.parametrize("command", ["states", "simulate", "path"])
@@ -435,7 +481,7 @@ def test_a_settings_file_with_names(cli, files, basis_file, small_settings, tmp_
     assert (code, out, err) == (0, "", "")
     made = Study.load(tmp_path / "named")
     assert (made.settings.n_states, made.settings.seed) == (12, 4)
-    assert "turning about" in state_names(made, 2)
+    assert "turning about" in made.names(2)
     file.write_text(f'{text}[names]\npirouet = "x"\n')
     assert_refused(cli("run", files["nc"], "--out", tmp_path / "bad", *options), "No state is named 'pirouet'")
     assert not (tmp_path / "bad").exists()
