@@ -1,6 +1,7 @@
 """What is asked of a study later: kept, found again, and never taken from another study."""
 
 import contextlib
+import inspect
 import os
 import shutil
 import signal
@@ -19,7 +20,6 @@ CHEAP = {
     "relaxation_times": {"n_shuffles": 3, "n_lags": 3},
     "sequence_map": {"method": "pca"},
     "published_dwell_law": {"n_dwell_resamples": 2},
-    "smoothed_states": {"level": 2},
     "runs": {"n_runs": 2, "minutes": 0.25},
     "state_runs": {"level": 2, "n_runs": 2, "minutes": 0.25},
     "reconstruction": {"window": 10.0, "n_windows": 2},
@@ -35,6 +35,12 @@ CHEAP = {
 FOOD = CHEAP["foraging"]
 
 
+def options_of(analysis):
+    """Give what a new analysis needs to be told as well."""
+    needs_level = analysis.settings.get("level") is inspect.Parameter.empty
+    return CHEAP.get(analysis.name, {"level": 2} if needs_level else {})
+
+
 @pytest.fixture(scope="module")
 def answers(asked, two_worms, tmp_path_factory):
     """A study of which everything was asked, and the digests of the answers."""
@@ -45,7 +51,7 @@ def answers(asked, two_worms, tmp_path_factory):
     study, found = Study.load(directory), {}
     study.graph.given = {"truth": two_worms.truth, "applied": MemorySource(two_worms.recording)}
     for one in ANALYSES:
-        found[one.name] = digest(study.compute(one.name, **CHEAP.get(one.name, {})))
+        found[one.name] = digest(study.compute(one.name, **options_of(one)))
     return directory, found
 
 
@@ -56,7 +62,7 @@ def answers(asked, two_worms, tmp_path_factory):
 def test_an_analysis_is_kept_and_found_again(answers, analysis):
     directory, found = answers
     study, before = Study.load(directory), set(directory.rglob("*"))
-    assert digest(study.compute(analysis.name, **CHEAP.get(analysis.name, {}))) == found[analysis.name]
+    assert digest(study.compute(analysis.name, **options_of(analysis))) == found[analysis.name]
     assert study.graph.records == {}  # nothing was computed
     assert digest(study.held(analysis.name)) == found[analysis.name]
     assert set(directory.rglob("*")) == before
@@ -65,7 +71,7 @@ def test_an_analysis_is_kept_and_found_again(answers, analysis):
 @pytest.mark.parametrize("analysis", ANALYSES, ids=lambda one: one.name)
 def test_a_plan_knows_what_is_kept(answers, analysis):
     graph = Study.load(answers[0]).graph
-    assert {one.action for one in graph.plan([analysis.name], **CHEAP.get(analysis.name, {}))} == {"keep"}
+    assert {one.action for one in graph.plan([analysis.name], **options_of(analysis))} == {"keep"}
 
 
 def test_no_answer_is_of_another_study(answers):
