@@ -181,6 +181,12 @@ class Graph:
         """Tell what is known of a stage, which is computed if need be."""
         return self._ensure(self._by_name[stage], options)
 
+    def is_there(self, name: str, **options: Any) -> bool:  # noqa: ANN401
+        """Tell whether a result could be given without computing anything that is kept."""
+        self._check_options([name], options)
+        wanted = [one for one in self.order([name]) if one.is_kept]
+        return all(self._peek_entry(one, options) is not None for one in wanted)
+
     def held(self, name: str, **options: Any) -> Any | None:  # noqa: ANN401 (any result)
         """Give the latest result of an analysis that belongs to this very study; None where there is none.
 
@@ -306,11 +312,16 @@ class Graph:
         if self._is_as_known(stage, values, needs):
             return self.known[stage.name]
         key = stage.key(values, needs)
-        if key in self._entries:
-            return self._entries[key]
+        entry = self._entries.pop(key, None) or self._find(stage, key) or self._compute(stage, values, needs, key)
+        self._entries[key] = entry  # at the end, as the latest that was asked for
+        return entry
+
+    def _find(self, stage: Stage, key: str) -> Entry | None:
+        """Take a stage from the store, where an analysis is then the latest of its kind."""
         entry = self.store.find(stage, key) if self.store is not None else None
-        self._entries[key] = entry or self._compute(stage, values, needs, key)
-        return self._entries[key]
+        if self.store is not None and entry is not None and stage.role == "analysis":
+            self.store.renew(entry)
+        return entry
 
     def _assembled(self, stage: Stage, values: dict[str, Any], needs: dict[str, str]) -> Entry:
         """Tell what is known of a stage that only puts others together: these tell all, and nothing is computed yet."""

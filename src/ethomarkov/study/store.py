@@ -7,7 +7,9 @@ analyses stay in `results/`, one file for every set of settings.
 
 import contextlib
 import json
+import os
 import re
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -174,8 +176,14 @@ class Store:
                 return entry
         return None
 
+    def renew(self, entry: Entry) -> None:
+        """Count a result that was asked for again as the latest of its kind."""
+        with contextlib.suppress(OSError):  # a study that may only be read
+            if entry.file is not None:
+                os.utime(entry.file, ns=(time.time_ns(), time.time_ns()))
+
     def variants(self, stage: str) -> list[Entry]:
-        """List what is there of an analysis, the latest first."""
+        """List what is there of an analysis, the one that was asked for last first."""
         files = sorted(self.parts.glob(f"{stage}-*.nc"), key=lambda file: (file.stat().st_mtime_ns, file.name))
         found = (self._entries_in(file).get(stage) for file in reversed(files))
         return [entry for entry in found if entry is not None]

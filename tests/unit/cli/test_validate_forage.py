@@ -1,37 +1,21 @@
 """`ethomarkov validate` and `ethomarkov forage`: files, words and exit codes."""
 
-import contextlib
 import csv
-import io
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
-from ethomarkov.report.paper_parts import gather_parts
-from ethomarkov.workflow import Settings, Study, run_study
-from ethomarkov.workflow.checks import AnimalCheck, check_animal
-from ethomarkov.workflow.states import state_names
 from matplotlib.figure import Figure
 
-from ethomarkov.cli.commands.forage import forage
-from ethomarkov.cli.commands.validate import validate
-from ethomarkov.cli.options import RunningOptions
-from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage
-from ethomarkov.io.results import group_name, load_attrs, load_result, load_results, save_results
-from ethomarkov.validation.drifting import Drift, EntryRate
-from ethomarkov.validation.held_out import HeldOut
-from ethomarkov.validation.prediction import PredictionError
+from ethomarkov.foraging.states import ForageRule, forage_states
+from ethomarkov.report.results import StudyResults
+from ethomarkov.report.summary import study_warnings
+from ethomarkov.study import Settings, Study, run_study
+from ethomarkov.validation.checks import observe_animal
 
-KINDS = {
-    "recorded_error": PredictionError,
-    "simulated_error": PredictionError,
-    "held_out": HeldOut,
-    "entries": EntryRate,
-    "run_entries": EntryRate,
-    "drift": Drift,
-}
 FIGURES = ["agreement.png", "autocorrelation.png", "distributions.png", "prediction.png", "rates.png"]
-ONE_CORE = RunningOptions(threads=1)
+VALIDATE = ("--runs", 5, "--repeats", 2, "--threads", 1)
 
 
 def rows_of(file):
@@ -43,50 +27,51 @@ def names_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def say(command, *args, **options):
-    """Call a command and give what it prints."""
-    out = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
-        patch.setenv("COLUMNS", "1000")
-        command(*args, **options, running=ONE_CORE)
-    return out.getvalue()
+def stages_in(directory):
+    """List the stages of which a study keeps results."""
+    return {file.name.rpartition("-")[0] for file in (directory / "results").iterdir()}
 
 
 @pytest.fixture(scope="module")
-def keypoints(recordings, tmp_path_factory):
+def keypoints(recordings, made_once):
     """A study of six keypoints: no body wave, no path."""
-    directory = tmp_path_factory.mktemp("keypoints")
     settings = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0)
-    run_study(recordings["position"], settings).save(directory)
-    return directory
+    return made_once("keypoints", lambda directory: run_study(recordings["position"], settings).save(directory))
 
 
 @pytest.fixture(scope="module")
-def validated(study, tmp_path_factory):
-    """What `validate` wrote of the two worms, and what it said."""
-    out = tmp_path_factory.mktemp("validated") / "not there yet"
-    with pytest.MonkeyPatch.context() as patch:  # the figures take most of the time, and have tests of their own
-        patch.setattr("ethomarkov.cli.commands.validate.draw_validation_figures", lambda *_: {"rates.png": Figure()})
-        return out, say(validate, study.directory, runs=5, repeats=2, out=out)
+def validated(finished_study, ran_once):
+    """A study that `validate` was asked about, with one figure: they are slow, and have tests of their own."""
+    return ran_once(
+        "validated",
+        lambda directory: ("validate", directory, *VALIDATE),
+        start=finished_study.directory,
+        patched={"ethomarkov.cli.desk.draw_command_figures": lambda *_: {"rates.png": Figure()}},
+    )
 
 
 @pytest.fixture(scope="module")
-def foraged(study, tmp_path_factory):
-    out = tmp_path_factory.mktemp("foraged")
-    return out, say(forage, study.directory, level=2, runs=4, seconds=15.0, out=out)
+def foraged(finished_study, ran_once):
+    return ran_once(
+        "foraged",
+        lambda directory: ("forage", directory, "--level", 2, "--runs", 4, "--seconds", 15, "--threads", 1),
+        start=finished_study.directory,
+    )
 
 
 # --- validate --------------------------------------------------------------------------------------------------------
 
 
-def test_validate_writes_tables_results_and_figures(validated):
-    out, _ = validated
-    assert names_in(out) == ["checks.csv", "cross_validation.csv", "rates.png", "validation.csv", "validation.nc"]
+def test_validate_writes_tables_and_figures_and_keeps_results(validated):
+    out = validated.directory / "validation"
+    assert validated.stderr == ""
+    assert names_in(out) == ["checks.csv", "cross_validation.csv", "rates.png", "validation.csv"]
     assert (out / "rates.png").read_bytes()[:4] == b"\x89PNG"
+    assert stages_in(validated.directory) == {"animal_runs", "predictions", "held_out_splits", "published_splits"}
 
 
 def test_validate_says_whether_the_model_can_be_trusted(validated):
-    out, words = validated
+    out, words = validated.directory / "validation", validated.stdout
     table = rows_of(out / "validation.csv")
     n_agree = sum(row["agrees"] == "True" for row in table)
     assert f"{n_agree} of {len(table)} statistics agree." in words
@@ -94,34 +79,27 @@ def test_validate_says_whether_the_model_can_be_trusted(validated):
         line = next(line for line in words.splitlines() if line.startswith(row["statistic"]))
         assert f"{row['animals_agree']} of {row['animals']}" in line
         assert line.rstrip().endswith("agrees" if row["agrees"] == "True" else "differs")
-    for part in ("mixing time", "bits per second", "when nothing leaks", f"Written to {out}."):
+    told = f"Tables and figures are in {out}. Results are in {validated.directory / 'results'}."
+    for part in ("mixing time", "bits per second", "when nothing leaks", told):
         assert part in words
 
 
-def test_results_load_back(validated, study):
-    out, words = validated
-    loaded = load_results(out / "validation.nc", KINDS)
-    assert set(loaded) == set(KINDS)
-    whole = Study.load(study.directory)
-    assert loaded["held_out"].names == whole.symbols.segments.individuals
-    assert loaded["held_out"].explain() in words
-    assert loaded["drift"].sentence in words
-    assert loaded["run_entries"].counts.shape[0] == 5
-    attrs = load_attrs(out / "validation.nc")
-    assert attrs["settings"] == whole.settings.model_dump_json()
-    for warning in attrs["warnings"].splitlines():
+def test_results_load_back(validated):
+    words, whole = validated.stdout, Study.load(validated.directory)
+    found = whole.held("validation")
+    assert found.held_out.names == whole.individuals
+    assert found.held_out.explain() in words
+    assert found.drift.sentence in words
+    assert found.run_entries.counts.shape[0] == 5
+    for warning in (*study_warnings(whole), *found.warnings):
         assert f"note: {warning}" in words
 
 
-def test_checks_are_the_same_in_both_files_and_from_python(validated, study):
-    out, _ = validated
-    whole, rows = Study.load(study.directory), rows_of(out / "checks.csv")
-    assert len(rows) == 2 * len(rows_of(out / "validation.csv"))
-    names = whole.symbols.segments.individuals
-    groups = [group_name("animal", k, name) for k, name in enumerate(names)]
-    stored_animals = load_results(out / "validation.nc", dict.fromkeys(groups, AnimalCheck))
-    for k, name in enumerate(names):
-        one, again = stored_animals[groups[k]], check_animal(whole, k, 5)
+def test_checks_are_the_same_in_both_files_and_from_python(validated):
+    whole, rows = Study.load(validated.directory), rows_of(validated.directory / "validation" / "checks.csv")
+    assert len(rows) == 2 * len(rows_of(validated.directory / "validation" / "validation.csv"))
+    for k, (name, one) in enumerate(zip(whole.individuals, whole.held("validation").animals, strict=True)):
+        again = observe_animal(whole.model, k, 5).check
         mine = [row for row in rows if row["animal"] == name]
         assert [row["statistic"] for row in mine] == [check.statistic for check in again.checks]
         for row, stored, check in zip(mine, one.checks, again.checks, strict=True):
@@ -135,44 +113,51 @@ def test_checks_are_the_same_in_both_files_and_from_python(validated, study):
 
 
 def test_the_table_of_cross_validation(validated):
-    rows = rows_of(validated[0] / "cross_validation.csv")
-    # two worms, three kinds of events and two macrostates, honest and leaky
+    rows = rows_of(validated.directory / "validation" / "cross_validation.csv")
+    # two worms, three kinds of events and two macrostates, held-out and as published
     assert len(rows) == 2 * 2 * (3 + 2)
     assert {(row["kind"], row["statistic"]) for row in rows} == {
-        (kind, name) for kind in ("honest", "leaky") for name in ("event rates", "leaving rates")
+        (kind, name) for kind in ("held-out", "as published") for name in ("event rates", "leaving rates")
     }
     for row in rows:
         assert (row["repeats"], row["expected_inside"]) == ("2", "0.95")
         assert float(row["share_inside"]) in (0.0, 0.5, 1.0)
 
 
-def test_figures_find_the_cross_validation(validated, study, monkeypatch, tmp_path):
-    monkeypatch.setattr("ethomarkov.report.paper_parts.N_RESAMPLES", 3)
-    whole, out = Study.load(study.directory), validated[0]
-    parts = gather_parts(whole, out.parent)
-    assert parts.remarks == ()
-    assert parts.held_out.individuals == whole.symbols.segments.individuals
-    assert (parts.held_out.n_splits, parts.held_out.n_runs) == (2, 2 * 39)
-    np.testing.assert_allclose(parts.held_out.test[:, :, :, 0], 1, rtol=1e-6)
-    assert (parts.held_out.test[:, 1] <= parts.held_out.test[:, 2]).all()
-    assert len(parts.splits) == 2 * (3 + 2)
-    # A validation without repeats leaves the table of an earlier one beside it, which is not taken for its own.
-    names = [group_name("animal", k, name) for k, name in enumerate(whole.symbols.segments.individuals)]
-    later = load_results(out / "validation.nc", KINDS | dict.fromkeys(names, AnimalCheck))
-    save_results(tmp_path / "validation.nc", later, load_attrs(out / "validation.nc"))
-    shutil.copy(out / "cross_validation.csv", tmp_path)
-    parts = gather_parts(whole, tmp_path)
-    assert len(parts.animals) == 2
-    assert (parts.held_out, parts.splits) == (None, ())
+def test_figures_find_the_cross_validation(validated):
+    whole = Study.load(validated.directory)
+    results = StudyResults(whole)
+    held_out = results["held_out_correlation"]
+    assert results.remarks == ()
+    assert held_out.individuals == whole.individuals
+    assert (held_out.n_splits, held_out.n_runs) == (2, 2 * 39)
+    np.testing.assert_allclose(held_out.test[:, :, :, 0], 1, rtol=1e-6)
+    assert (held_out.test[:, 1] <= held_out.test[:, 2]).all()
+    assert set(results["splits"]) == {"held-out", "as published"}
+    assert results["split_means"] is not None
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_a_validation_without_repeats_is_the_latest_one(cli, validated, tmp_path):
+    """The splits of an earlier one are not taken for its own."""
+    directory = validated.copy_to(tmp_path / "study")
+    assert cli("validate", directory, "--runs", 5, "--threads", 1, "--quiet") == (0, "", "")
+    results = StudyResults(Study.load(directory))
+    assert len(results["checks"]) == 2
+    assert (results["held_out_correlation"], results["splits"]) == (None, None)
+    # what was asked for last is shown, computed or not
+    assert cli("validate", directory, *VALIDATE, "--quiet") == (0, "", "")
+    assert set(StudyResults(Study.load(directory))["splits"]) == {"held-out", "as published"}
 
 
 @pytest.mark.slow
-def test_keypoints_are_validated_without_paths(keypoints, cli):
+def test_keypoints_are_validated_without_paths(keypoints, cli, tmp_path):
     """By default the files go into the study."""
+    keypoints = Path(shutil.copytree(keypoints, tmp_path / "study"))
     code, words, err = cli("validate", keypoints, "--runs", "3", "--threads", "1", "--quiet")
     assert (code, words, err) == (0, "", "")
     out = keypoints / "validation"
-    assert names_in(out) == sorted(["checks.csv", "validation.csv", "validation.nc", *FIGURES])
+    assert names_in(out) == sorted(["checks.csv", "validation.csv", *FIGURES])
     names = [row["statistic"] for row in rows_of(out / "validation.csv")]
     assert "standard deviation of a5" in names
     assert not {"reversals", "speed over one second", "diffusion coefficient"} & set(names)
@@ -180,12 +165,13 @@ def test_keypoints_are_validated_without_paths(keypoints, cli):
 
 
 @pytest.mark.parametrize("options", [("--runs", "1"), ("--repeats", "-1"), ("--threads", "0")])
-def test_bad_options_of_validate(cli, study, tmp_path, options):
-    code, out, err = cli("validate", study.directory, "--out", tmp_path / "v", *options)
+def test_bad_options_of_validate(cli, finished_study, tmp_path, options):
+    code, out, err = cli("validate", finished_study.directory, "--out", tmp_path / "v", *options)
     assert code == 2
     assert options[0] in err
     assert "Traceback" not in out + err
     assert not (tmp_path / "v").exists()
+    assert not (finished_study.directory / "results").exists()
 
 
 @pytest.mark.parametrize("command", ["validate", "forage"])
@@ -199,32 +185,45 @@ def test_no_study_there(cli, tmp_path, command):
 # --- forage ----------------------------------------------------------------------------------------------------------
 
 
-def test_forage_writes_a_row_per_state_and_radius(foraged, study):
-    out, words = foraged
-    assert names_in(out) == ["forage.csv", "forage.nc", "forage.png"]
-    kinds = {"curve": FoodCurve, "coverage": StateCoverage, "matching": Matching}
-    curve, coverage, matching = load_results(out / "forage.nc", kinds).values()
-    assert curve.names == state_names(Study.load(study.directory), 2)
+def test_forage_writes_a_row_per_state_and_radius(foraged):
+    out, words = foraged.directory / "forage", foraged.stdout
+    assert foraged.stderr == ""
+    assert names_in(out) == ["forage.csv", "forage.png"]
+    assert stages_in(foraged.directory) == {"foraging"}
+    whole = Study.load(foraged.directory)
+    found = whole.held("foraging", level=2)
+    curve, matching = found.curve, found.matching
+    assert curve.names == whole.names(2)
     rows = rows_of(out / "forage.csv")
     assert len(rows) == curve.probability.size == 60
     table = np.array([[float(row[key]) for key in ("probability", "low", "high", "coverage")] for row in rows])
-    expected = [curve.probability, curve.low, curve.high, coverage.share.mean(axis=1)]
+    expected = [curve.probability, curve.low, curve.high, found.coverage.share.mean(axis=1)]
     np.testing.assert_allclose(table.T.reshape(4, 2, 30), expected)
     assert [row["state"] for row in rows[::30]] == list(curve.names)
     for name, share in zip(curve.names, matching.time_share, strict=True):
         line = next(line for line in words.splitlines() if line.startswith(name))
         assert line.rstrip().endswith(f"{share:.3f}")
-    for part in ("within r body lengths", "0.55", "24", "correlation of", f"Written to {out}."):
+    told = f"Tables and figures are in {out}. Results are in {foraged.directory / 'results'}."
+    for part in ("within r body lengths", "0.55", "24", "correlation of", told):
         assert part in words
 
 
-def test_the_published_raster_misses_what_lies_between_its_points(foraged, study, tmp_path, cli):
+def test_the_food_is_what_python_finds(foraged):
+    whole = Study.load(foraged.directory)
+    again = forage_states(whole.model, 2, ForageRule(n_runs=4, seconds=15.0, seed=whole.settings.seed))
+    np.testing.assert_array_equal(whole.held("foraging").coverage.share, again.coverage.share)
+
+
+def test_the_published_raster_misses_what_lies_between_its_points(foraged, tmp_path, cli):
+    directory = foraged.copy_to(tmp_path / "study")
     options = ("--level", 2, "--runs", 4, "--seconds", 15, "--threads", 1, "--raster", "--width", 0.01, "--quiet")
-    assert cli("forage", study.directory, "--out", tmp_path, *options) == (0, "", "")
-    body, raster = (load_result(out / "forage.nc", "coverage", StateCoverage).share for out in (foraged[0], tmp_path))
+    assert cli("forage", directory, "--out", tmp_path / "raster", *options) == (0, "", "")
+    whole = Study.load(directory)
+    body, raster = (whole.held("foraging", raster=one).coverage.share for one in (False, True))
     assert (raster[:, :, -1] < body[:, :, -1]).all()
     # its cells are as wide as a body of the default width, whatever the width
     assert (raster[:, :, -1] > 0.1 * body[:, :, -1]).all()
+    np.testing.assert_array_equal(whole.held("foraging").coverage.share, raster)  # the latest is shown
 
 
 @pytest.mark.parametrize(
@@ -237,12 +236,13 @@ def test_the_published_raster_misses_what_lies_between_its_points(foraged, study
         (("--width", "0"), "--width 0"),
     ],
 )
-def test_bad_options_of_forage(cli, study, tmp_path, options, words):
-    code, out, err = cli("forage", study.directory, "--out", tmp_path / "f", *options)
+def test_bad_options_of_forage(cli, finished_study, tmp_path, options, words):
+    code, out, err = cli("forage", finished_study.directory, "--out", tmp_path / "f", *options)
     assert code == 2
     assert words in err
     assert "Traceback" not in out + err
     assert not (tmp_path / "f").exists()
+    assert not (finished_study.directory / "results").exists()
 
 
 def test_keypoints_do_not_forage(cli, keypoints, tmp_path):
