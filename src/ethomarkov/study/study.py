@@ -190,7 +190,9 @@ class Study:
             Settings of the analysis; see its function in `ethomarkov.study.analyses`.
         """
         options = self._as_given(options)
-        self.graph.bring([name], **options)
+        if not self.graph.is_there(name, **options):
+            with self.locked():  # two who ask for the same would write one log
+                self.graph.bring([name], **options)
         return self._renamed(name, self.graph.result(name, **options))
 
     def held(self, name: str, **options: Any) -> Any | None:  # noqa: ANN401 (any result)
