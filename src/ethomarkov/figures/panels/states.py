@@ -35,7 +35,7 @@ def cut_by_share(axes: Axes, cut: Cut, chain: MarkovChain) -> None:
 
 @panel(
     caption=(
-        "Coherence of the two sets on both sides of a cut along the slowest mode, the smaller of the two, and the "
+        "Score of every cut along the slowest mode, with the coherence of the two sets on both sides of it, and the "
         "chosen cut."
     ),
     height=3.4,
