@@ -1,9 +1,8 @@
 """`ethomarkov figures` and `movie`: files, words and exit codes."""
 
-import shutil
-
 import pytest
-from ethomarkov.workflow.study import Study
+
+from ethomarkov.study import Study
 
 FIGURES_OF_A_STUDY = ("1", "2", "3", "4", "S1", "S2", "S4", "S6", "S7", "S8a", "S8b")
 """Those that need no other command."""
@@ -12,15 +11,13 @@ FIGURES_OF_A_STUDY = ("1", "2", "3", "4", "S1", "S2", "S4", "S6", "S7", "S8a", "
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch):
     """Intervals need hundreds of fits; here they are drawn, and tested elsewhere."""
-    for module in ("paper_figures_main", "paper_parts"):
-        monkeypatch.setattr(f"ethomarkov.report.{module}.N_RESAMPLES", 3)
+    monkeypatch.setattr("ethomarkov.report.results.N_RESAMPLES", 3)
 
 
 @pytest.fixture
-def own(study, tmp_path):
+def own(study):
     """A copy of the study that a test may write into."""
-    shutil.copytree(study.directory, tmp_path / "study")
-    return tmp_path / "study"
+    return study.directory
 
 
 def test_some_figures_and_what_they_lack(cli, own):
@@ -49,21 +46,15 @@ def test_all_figures_of_a_study_alone(cli, own):
 
 
 @pytest.mark.slow
-def test_results_of_other_commands_complete_the_figures(cli, own, no_pictures, monkeypatch):
+def test_results_of_other_commands_complete_the_figures(cli, own, monkeypatch):
     # their own pictures have tests of their own
-    for command in ("states", "map"):
-        monkeypatch.setattr(f"ethomarkov.cli.commands.{command}.save_figure", lambda _, file: file.touch())
-    for command in ("validate", "simulate", "forage", "path"):
-        monkeypatch.setattr(
-            f"ethomarkov.cli.commands.{command}.save_figures",
-            lambda found, out: [(out / name).touch() for name in found],
-        )
+    monkeypatch.setattr("ethomarkov.cli.desk.draw_command_figures", lambda *_: {})
     quick = ("--threads", 1, "--quiet")
     for command in (
         ("states", own, "--levels", 2, "--resamples", 0),
         ("validate", own, "--runs", 3, "--repeats", 2),
         ("simulate", own, "--runs", 2, "--minutes", 8),
-        ("simulate", own, "--state", "each", "--runs", 2, "--minutes", 1, "--out", own / "simulation_states"),
+        ("simulate", own, "--state", "each", "--runs", 2, "--minutes", 1),
         ("forage", own, "--runs", 3, "--seconds", 10),
         ("path", own, "--window", 20, "--windows", 3),
         ("map", own, "--method", "pca"),

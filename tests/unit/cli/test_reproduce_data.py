@@ -1,20 +1,16 @@
 """The commands that reproduce the paper and fetch its data."""
 
-import contextlib
 import csv
 import functools
-import io
 import json
 
 import numpy as np
 import pytest
-from ethomarkov.report.paper_parts import gather_parts
-from ethomarkov.workflow import Settings, Study, study_findings, validate
-from ethomarkov.workflow.reproduction_stages import ReproduceSettings
 
-from ethomarkov.cli.commands.reproduce import reproduce
-from ethomarkov.cli.options import RunningOptions
 from ethomarkov.io.download import DownloadError, FetchedFile
+from ethomarkov.paper.reproduce import ReproduceSettings
+from ethomarkov.paper.results import open_results
+from ethomarkov.study import Settings
 from ethomarkov.validation.prediction import PredictionRule
 
 
@@ -83,64 +79,101 @@ def test_reproduce_from_paths_alone(cli, paths, tmp_path):
     assert "cannot be judged" in page
 
 
-@pytest.fixture(scope="module")
-def reproduced(tmp_path_factory):
-    """Two synthetic worms of three minutes, with all that the command writes but pictures, and its words."""
-    out_folder, words = tmp_path_factory.mktemp("reproduced"), io.StringIO()
-    settings = functools.partial(
+AMOUNTS = {"worms": 2, "minutes": 3, "runs": 3, "shuffles": 2, "repeats": 2, "held-out-repeats": 1, "threads": 1}
+SMALL = {
+    "ethomarkov.paper.kinetics.N_RESAMPLES": 5,
+    "ethomarkov.validation.validate.prediction_rule": lambda _: PredictionRule(method="paper-filled", n_samples=20),
+    "ethomarkov.cli.commands.reproduce.ReproduceSettings": functools.partial(
         ReproduceSettings, study=Settings.paper().model_copy(update={"n_states": 20, "n_behaviours": 2})
-    )
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(words):
-        patch.setattr(study_findings, "N_RESAMPLES", 5)
-        patch.setattr(validate, "prediction_rule", lambda _: PredictionRule(method="paper-filled", n_samples=20))
-        patch.setattr("ethomarkov.cli.commands.reproduce.ReproduceSettings", settings)
-        patch.setenv("COLUMNS", "1000")
-        reproduce(
-            out=out_folder,
-            worms=2,
-            minutes=3.0,
-            runs=3,
-            shuffles=2,
-            repeats=2,
-            honest_repeats=1,
-            figures=False,
-            running=RunningOptions(threads=1),
-        )
-    return out_folder, words.getvalue()
+    ),
+}
+"""Replacements that keep a reproduction small."""
+
+
+def reproduce_into(out):
+    options = (word for name, value in AMOUNTS.items() for word in (f"--{name}", value))
+    return "reproduce", "--out", out, "--no-figures", *options
+
+
+@pytest.fixture(scope="module")
+def reproduced(ran_once):
+    """Two synthetic worms of three minutes, with all that the command writes but pictures, and its words."""
+    return ran_once("reproduced", reproduce_into, patched=SMALL)
 
 
 @pytest.mark.slow
-def test_everything_is_written_where_other_commands_write_it(reproduced):
-    """So that the figures and the report find it, and take it for that of this study."""
-    out_folder, _ = reproduced
-    study = Study.load(out_folder)
-    parts = gather_parts(study, out_folder)
-    assert parts.remarks == ()
-    assert parts.scan.n_delays.size == 20
-    assert parts.noise_floor.eigenvalues.size == 2
-    assert [runs.name for runs in parts.animal_runs] == list(study.symbols.segments.individuals)
-    assert len(parts.state_runs) == 2
-    assert parts.measured is not None
-    assert parts.reconstruction.measured is not None
-    assert len(parts.animals) == 2
-    assert parts.errors is not None
-    assert {row["statistic"] for row in parts.splits} == {"event rates", "leaving rates"}
-    assert parts.held_out.n_splits == 1
-    assert parts.foraging.level == 2
+def test_figures_and_report_find_everything(reproduced):
+    """And take it for that of this study."""
+    results = open_results(reproduced.directory)
+    study = results.study
+    assert results.remarks == ()
+    assert results["scan"].n_delays.size == 20
+    assert results["noise_floor"].eigenvalues.size == 2
+    assert [runs.name for runs in results["runs"]] == list(study.individuals)
+    assert len(results["state_runs"]) == 2
+    assert results["displacement"] is not None
+    assert results["reconstruction"].measured is not None
+    assert len(results["checks"]) == 2
+    assert results["predictions"] is not None
+    assert set(results["splits"]["as published"].comparisons) >= {"event rates", "leaving rates"}
+    assert results["held_out_correlation"].n_splits == 1
+    assert results["foraging"].level == 2
+    assert results["known_truth"] is not None
+
+
+@pytest.mark.slow
+def test_tables_lie_where_other_commands_write_them(reproduced):
+    """And nothing else does: results are kept once, and read from where they are."""
+    files = {str(file.relative_to(reproduced.directory)) for file in reproduced.directory.rglob("*") if file.is_file()}
+    kept = {file for file in files if file.startswith("results/")}
+    assert files - kept == {
+        "animals.csv",
+        "forage/forage.csv",
+        "path/path.csv",
+        "provenance.json",
+        "scoreboard.csv",
+        "scoreboard.html",
+        "scoreboard.md",
+        "settings.toml",
+        "study.nc",
+        "timing.md",
+        "validation/checks.csv",
+        "validation/cross_validation.csv",
+        "validation/validation.csv",
+    }
+    assert all(file.endswith(".nc") for file in kept)
 
 
 @pytest.mark.slow
 def test_the_time_of_every_stage_is_told(reproduced):
-    out_folder, out = reproduced
+    out_folder, out = reproduced.directory, reproduced.stdout
     lines = (out_folder / "timing.md").read_text(encoding="utf-8").splitlines()
     stages = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
     assert stages[0] == "stage"
-    assert stages[-2:] == ["writing results", "all"]
-    assert {"microstates", "entropy scan", "animal runs", "leaky splits", "foraging"} <= set(stages)
+    assert stages[-2:] == ["writing tables", "all"]
+    assert {"microstates", "published scan", "animal runs", "published splits", "foraging"} <= set(stages)
     for stage in stages[1:-1]:
         assert stage in out
+    # the stages of the study come first, as in its provenance
     told = json.loads((out_folder / "provenance.json").read_text(encoding="utf-8"))["stages"]
-    assert [one["stage"].replace("_", " ") for one in told] == stages[1:-2]
+    own = [one["stage"].replace("_", " ") for one in told]
+    assert stages[1 : 1 + len(own)] == own
+
+
+@pytest.mark.slow
+def test_reproduced_again_nothing_is_computed(cli, reproduced, monkeypatch, tmp_path):
+    directory = reproduced.copy_to(tmp_path / "again")
+    before = {file: file.read_bytes() for file in directory.rglob("*.nc")}
+
+    def forbidden(self, stage, *_):
+        raise AssertionError(f"{stage.name} is computed again")
+
+    for place, instead in {**SMALL, "ethomarkov.study.graph.Graph._compute": forbidden}.items():
+        monkeypatch.setattr(place, instead)
+    code, _, err = cli(*reproduce_into(directory))
+    assert (code, err) == (0, "")
+    assert {file: file.read_bytes() for file in directory.rglob("*.nc")} == before
+    assert (directory / "scoreboard.csv").read_bytes() == (reproduced.directory / "scoreboard.csv").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -149,7 +182,7 @@ def test_the_time_of_every_stage_is_told(reproduced):
         (("--runs", "1"), "--runs"),
         (("--shuffles", "0"), "--shuffles"),
         (("--repeats", "-1"), "--repeats"),
-        (("--honest-repeats", "-1"), "--honest-repeats"),
+        (("--held-out-repeats", "-1"), "--held-out-repeats"),
         (("--worms", "0"), "--worms"),
         (("--data", "absent"), "absent"),
     ],

@@ -95,8 +95,10 @@ def reproduce(
             at_hand = synthetic_paper_data(worms, 60 * minutes, seed=seed, threads=threads, progress=progress)
         done = reproduce_paper(at_hand, settings, directory=out, threads=threads, progress=progress)
         _write_scoreboard(done, at_hand, out)
-        times = {} if done.study is None else _write(done.study, out, progress, threads if figures else 0)
-        _write_timing(done, times, out)
+        times = {}
+        if done.study is not None:
+            times = _write(done.study, out, progress, threads if figures else 0)
+            _write_timing(done, times, out)
     console.print(_table(done))
     console.print(_timing(done, times))
     console.print(f"\nFrom {at_hand.sentence}. {count_verdicts(done.rows)}", highlight=False, soft_wrap=True)
