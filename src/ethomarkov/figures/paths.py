@@ -213,7 +213,9 @@ def frame_plane(axes: Axes, unit: str, scale_bar: bool) -> None:
         f"{length:g} {plain_text(unit)}", (left, height), xytext=(0, -5), textcoords="offset points", va="top"
     )
     # room below the bar for its words; a wide panel may show more, so that both directions stay equal
-    axes.set_ylim(bottom - 0.18 * (top - bottom), top, auto=True)
+    lowest = bottom - 0.18 * (top - bottom)
+    axes.set_ylim(lowest, top, auto=True)
+    axes.update_datalim([(left, lowest)])  # else the room is cut off evenly at both ends, and paths with it
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
 

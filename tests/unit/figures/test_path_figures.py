@@ -145,6 +145,21 @@ def test_the_scale_bar_is_as_long_as_it_says(axes):
     assert list(axes.get_xticks()) == []
 
 
+@pytest.mark.parametrize("width", [2.0, 3.0, 4.5])
+@pytest.mark.parametrize("seed", range(10))
+def test_no_path_is_cut_off_whatever_the_shape_of_the_panel(width, seed):
+    axes = Figure(figsize=(width, 2.4), layout="constrained").subplots()
+    draw_paths(axes, walks(3, seed=seed), scale_bar=True)
+    axes.set_autoscaley_on(True)  # as layouts do
+    axes.figure.draw_without_rendering()
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    for x, y in (line.get_data() for line in axes.lines):
+        assert left <= np.nanmin(x) <= np.nanmax(x) <= right
+        assert bottom <= np.nanmin(y) <= np.nanmax(y) <= top
+    text = axes.texts[0].get_window_extent()
+    assert text.y0 >= axes.get_window_extent().y0 - 0.02 * axes.figure.bbox.height
+
+
 def test_an_animal_at_rest_can_be_drawn(axes):
     draw_paths(axes, make_path(np.zeros((10, 2))), scale_bar=True)
 
