@@ -31,6 +31,7 @@ from ethomarkov.study import Study
 from ethomarkov.validation.checks import AnimalCheck, run_duration
 from ethomarkov.validation.correlation import Autocorrelation, autocorrelation, stack_correlations
 from ethomarkov.validation.distribution import ModeDensity, stack_densities
+from ethomarkov.validation.ensembles import ALL, EACH, RunSet
 from ethomarkov.validation.held_out_correlation import HeldOutCorrelation, summarise_correlation
 from ethomarkov.validation.runs import Runs, fitted_diffusion, measured_displacement
 from ethomarkov.validation.split_means import SplitMeans
@@ -129,9 +130,18 @@ def _kinetics(results: "StudyResults") -> dict[int, Kinetics] | None:
     return found if len(found) == len(levels) else None
 
 
+def _run_set(study: Study) -> RunSet | None:
+    """Take runs of each animal, of all together, or else of one; a single run, as movies show it, is no ensemble."""
+    for options in ({"animal": EACH}, {"animal": ALL}, {}):
+        held: RunSet | None = study.held("runs", **options)
+        if held is not None and len(held.runs[0].speed) > 1:
+            return held
+    return None
+
+
 def _runs(results: "StudyResults") -> tuple[Runs, ...] | None:
     """Take simulated runs of the animals, or those that validation made."""
-    held = results.study.held("runs")
+    held = _run_set(results.study)
     if held is not None:
         runs: tuple[Runs, ...] = held.runs
         return runs
@@ -148,7 +158,7 @@ def _state_runs(results: "StudyResults") -> tuple[Runs, ...] | None:
 
 def _displacement(results: "StudyResults") -> Displacement | None:
     """Measure how far the recorded animals got, at the lags of their runs."""
-    study, held = results.study, results.study.held("runs")
+    study, held = results.study, _run_set(results.study)
     if held is not None:
         measured: Displacement | None = held.measured
         return measured

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ethomarkov.paper.results import open_results
 from ethomarkov.report.commands import COMMANDS, draw_command_figures
 from ethomarkov.report.page import IMAGES, SECTIONS, held_sections
 from ethomarkov.report.results import HELD, StudyResults
+from ethomarkov.study import Study
 
 CANNOT = (NO_BODY, NO_WAVE, NO_PATH, "all was given, so nothing was compared")
 """Reasons that no command can mend."""
@@ -99,6 +101,29 @@ def test_held_out_curves_need_splits_that_hold_out(full):
     assert results["split_means"] is None
     assert results["held_out_correlation"] is None
     assert compose(COMMANDS["validate"]["cross_validation.png"], results).figure is not None
+
+
+def test_the_run_of_a_movie_takes_no_place_of_others(full, tmp_path):
+    """What `movie` and `simulate --animal` ask for later is no reason to forget the runs of each animal."""
+    shutil.copytree(full.directory, tmp_path / "study")
+    study = Study.load(tmp_path / "study")
+    first = study.individuals[0]
+    study.compute("runs", animal=first, n_runs=1, minutes=0.5)
+    study.compute("runs", animal=first, n_runs=3, minutes=0.5)
+    results = StudyResults(Study.load(tmp_path / "study"))
+    assert [one.name for one in results["runs"]] == list(full.individuals)
+    assert results["displacement"].lags[-1] == full.held("runs", animal="each").measured.lags[-1]
+
+
+def test_runs_of_one_animal_are_shown_where_there_are_no_others(study):
+    asked = study.replace()
+    first = study.individuals[0]
+    asked.compute("runs", animal=first, n_runs=1, minutes=0.5)
+    assert StudyResults(asked)["runs"] is None
+    asked.compute("runs", animal=first, n_runs=2, minutes=0.5)
+    results = StudyResults(asked)
+    assert [one.name for one in results["runs"]] == [first]
+    assert results["displacement"] is asked.held("runs").measured
 
 
 # --- panels ----------------------------------------------------------------------------------------------------------
