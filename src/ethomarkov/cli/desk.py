@@ -12,6 +12,7 @@ from rich.markup import escape
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.terminal import progress_bar
 from ethomarkov.cli.work import at_work
+from ethomarkov.exceptions import OutputError
 from ethomarkov.figures.style import save_figures
 from ethomarkov.io.atomic import check_writable
 from ethomarkov.io.spreadsheet import write_table
@@ -96,9 +97,21 @@ def open_study(study: Path, running: RunningOptions, out: Path | None, folder: s
     running
         How the work is done.
     out
-        Where tables and figures go; a folder in the study's own directory by default.
+        Where tables and figures go; a folder in the study's own directory by default. Results go there too where the
+        study may only be read.
     folder
         Its name; empty for the study's directory itself.
     """
     home = study if study.is_dir() else study.parent
-    return Desk(study=Study.load(study), home=home, out=out or home / folder, running=running)
+    loaded = Study.load(study)
+    if out is not None and not _is_writable(home):
+        loaded.keep_in(out)
+    return Desk(study=loaded, home=home, out=out or home / folder, running=running)
+
+
+def _is_writable(directory: Path) -> bool:
+    try:
+        check_writable(directory)
+    except OutputError:
+        return False
+    return True

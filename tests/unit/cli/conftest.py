@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import io
+import json
 import math
 import os
 import shutil
@@ -14,13 +15,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from ethomarkov.cli.app import main
 from ethomarkov.exceptions import SamplingError
 from ethomarkov.io import write_recording
+from ethomarkov.paper.results import open_results
+from ethomarkov.paper.stages import ALL_STAGES
 from ethomarkov.posture import PostureBasis, centerline_from_angles
 from ethomarkov.recording import Recording, Track
 from ethomarkov.recording.orientation import remove_orientation
+from ethomarkov.report.page import held_sections
+from ethomarkov.study.version import code_version
 from ethomarkov.synthetic import simulate_worms
 
 QUICK = (
@@ -66,6 +72,13 @@ def cli(monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Give ``cli(*args) -> (exit_code, stdout, stderr)``, on a terminal wide enough not to break lines."""
     monkeypatch.setenv("COLUMNS", "1000")
     return call
+
+
+@pytest.fixture(scope="session", autouse=True)
+def versions_of_the_code() -> None:
+    """Read the code of all stages before any test replaces a part of it, which would count as other code."""
+    for stage in ALL_STAGES:
+        code_version(stage.function)
 
 
 @pytest.fixture(autouse=True)
@@ -213,6 +226,84 @@ def ran_once(made_once) -> Callable[..., Ran]:
 def finished_study(files, basis_file, ran_once) -> Ran:
     """A finished study of the two worms; nobody may write into it."""
     return ran_once("study", lambda out: ("run", files["nc"], "--basis", basis_file, "--out", out, *QUICK))
+
+
+@pytest.fixture(scope="session")
+def validated(finished_study, ran_once) -> Ran:
+    """A study that `validate` was asked about, with one figure: they are slow, and have tests of their own."""
+    return ran_once(
+        "validated",
+        lambda directory: ("validate", directory, "--runs", 5, "--repeats", 2, "--threads", 1),
+        start=finished_study.directory,
+        patched={"ethomarkov.cli.desk.draw_command_figures": lambda *_: {"rates.png": Figure()}},
+    )
+
+
+@pytest.fixture(scope="session")
+def foraged(finished_study, ran_once) -> Ran:
+    """A study that `forage` was asked about."""
+    return ran_once(
+        "foraged",
+        lambda directory: ("forage", directory, "--level", 2, "--runs", 4, "--seconds", 15, "--threads", 1),
+        start=finished_study.directory,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A study that all commands were asked about, and after each of them what was said and what a report would show."""
+
+    directory: Path
+    said: Mapping[str, Outcome]
+    sections: Mapping[str, tuple[str, ...]]
+
+
+EVERYTHING: Mapping[str, tuple[object, ...]] = {
+    "states": ("--levels", 2, "--resamples", 0),
+    "simulate": ("--runs", 2, "--minutes", 8),
+    "simulate states": ("--state", "each", "--runs", 2, "--minutes", 1),
+    "path": ("--window", 20, "--windows", 3),
+    "validate": ("--runs", 3, "--repeats", 2),
+    "forage": ("--runs", 3, "--seconds", 10),
+    "map": ("--method", "pca"),
+    "choose": ("--shuffles", 2),
+}
+"""Commands that ask something of a study, and options that keep them short."""
+
+
+@pytest.fixture(scope="session")
+def everything() -> Callable[[Path], dict[str, tuple[object, ...]]]:
+    """Give ``everything(directory)``: what is asked of the study there, command by command."""
+
+    def commands(directory: Path) -> dict[str, tuple[object, ...]]:
+        quiet = ("--threads", 1, "--quiet")
+        return {name: (name.split()[0], directory, *options, *quiet) for name, options in EVERYTHING.items()}
+
+    return commands
+
+
+@pytest.fixture(scope="session")
+def asked(finished_study, made_once, everything, without_figures) -> Asked:
+    """A study that was asked everything, without figures; nobody may write into it."""
+
+    def make(folder: Path) -> None:
+        shutil.copytree(finished_study.directory, folder / "study")
+        said, sections = {}, {}
+        with pytest.MonkeyPatch.context() as patch:
+            for place, instead in without_figures.items():
+                patch.setattr(place, instead)
+            for name, arguments in everything(folder / "study").items():
+                said[name] = call(*arguments)
+                sections[name] = list(held_sections(open_results(folder / "study")))
+        (folder / "log.json").write_text(json.dumps({"said": said, "sections": sections}), encoding="utf-8")
+
+    folder = made_once("asked", make)
+    log = json.loads((folder / "log.json").read_text(encoding="utf-8"))
+    return Asked(
+        directory=folder / "study",
+        said={name: tuple(one) for name, one in log["said"].items()},
+        sections={name: tuple(one) for name, one in log["sections"].items()},
+    )
 
 
 @pytest.fixture

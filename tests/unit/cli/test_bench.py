@@ -1,6 +1,7 @@
 """`ethomarkov bench`: its table, its file and its refusals."""
 
 import pytest
+
 from ethomarkov.study import Settings
 from ethomarkov.study.bench import Bench, Machine, StageCost
 from ethomarkov.study.study import KEPT

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from ethomarkov.study import Study
 from scipy.signal import lfilter
 
 from ethomarkov.io import write_recording
 from ethomarkov.recording import Recording, Track
+from ethomarkov.study import Study
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from ethomarkov.foraging.states import ForageRule, forage_states
 from ethomarkov.report.results import StudyResults
@@ -37,26 +36,6 @@ def keypoints(recordings, made_once):
     """A study of six keypoints: no body wave, no path."""
     settings = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=1, simulated_minutes=0.5, scan=False, n_resamples=0)
     return made_once("keypoints", lambda directory: run_study(recordings["position"], settings).save(directory))
-
-
-@pytest.fixture(scope="module")
-def validated(finished_study, ran_once):
-    """A study that `validate` was asked about, with one figure: they are slow, and have tests of their own."""
-    return ran_once(
-        "validated",
-        lambda directory: ("validate", directory, *VALIDATE),
-        start=finished_study.directory,
-        patched={"ethomarkov.cli.desk.draw_command_figures": lambda *_: {"rates.png": Figure()}},
-    )
-
-
-@pytest.fixture(scope="module")
-def foraged(finished_study, ran_once):
-    return ran_once(
-        "foraged",
-        lambda directory: ("forage", directory, "--level", 2, "--runs", 4, "--seconds", 15, "--threads", 1),
-        start=finished_study.directory,
-    )
 
 
 # --- validate --------------------------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 """Where the work of a command is done."""
 
 import pytest
-from ethomarkov.study.cluster_settings import ClusterSettings
 
 from ethomarkov._core import parallel
 from ethomarkov.cli import work
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.study.cluster_settings import ClusterSettings
 
 
 def test_here_by_default():
