@@ -207,13 +207,10 @@ class Graph:
             is_wanted = all(entry.settings.get(one) == value for one, value in options.items())
             if is_wanted and self._belongs(stage, entry):
                 try:
-                    result = self._load(entry, name)
+                    return self._load(entry, name)
                 except InputFormatError:
                     if entry.file is not None:
                         note_damage(entry.file)
-                    continue
-                if result is not None:  # None where it was asked to be left out, which takes no place of another
-                    return result
         return None
 
     def _held_together(self, stage: Stage, name: str) -> Any | None:  # noqa: ANN401 (any result)

@@ -126,14 +126,6 @@ def test_runs_of_one_animal_are_shown_where_there_are_no_others(study):
     assert results["displacement"] is asked.held("runs").measured
 
 
-def test_a_later_validation_without_splits_does_not_hide_those_of_before(full, tmp_path):
-    shutil.copytree(full.directory, tmp_path / "study")
-    Study.load(tmp_path / "study").compute("validation", n_runs=3)
-    results = StudyResults(Study.load(tmp_path / "study"))
-    assert list(results["splits"]) == ["held-out", "as published"]
-    assert results["checks"][0].checks[0].n_runs == 3
-
-
 # --- panels ----------------------------------------------------------------------------------------------------------
 
 
