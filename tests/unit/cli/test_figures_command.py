@@ -46,7 +46,8 @@ def test_all_figures_of_a_study_alone(cli, own):
 
 
 @pytest.mark.slow
-def test_results_of_other_commands_complete_the_figures(cli, asked, tmp_path):
+def test_results_of_other_commands_complete_the_figures(cli, asked, tmp_path, monkeypatch):
+    monkeypatch.setattr("ethomarkov.paper.figures.ENDINGS", {})  # drawn, and not written
     code, out, err = cli("figures", asked.directory, "--out", tmp_path, "--threads", 1)
     assert (code, err) == (0, "")
     assert "16 of 16 figures drawn" in out

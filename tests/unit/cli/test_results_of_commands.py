@@ -211,6 +211,9 @@ def test_results_of_a_study_that_may_only_be_read_go_to_out(cli, read_only, tmp_
     assert f"Results are in {tmp_path / 'food' / 'results'}." in out
     assert (tmp_path / "food" / "forage.csv").is_file()
     assert len(list((tmp_path / "food" / "results").glob("foraging-*.nc"))) == 1
+    page = tmp_path / "page" / "explorer.html"
+    assert cli("explore", read_only, "--method", "pca", "--output", page, "--quiet") == (0, "", "")
+    assert sorted(file.name for file in page.parent.iterdir()) == ["explorer.html", "results"]
     assert cli("states", read_only, "--levels", 2, "--out", tmp_path / "states")[0] == 2
     assert not (tmp_path / "states").exists()
     assert sorted(read_only.rglob("*")) == before

@@ -286,9 +286,8 @@ def test_a_file_of_another_name_does_not_overwrite_the_study(cli, copy, quick):
 @pytest.fixture(scope="session")
 def small_settings(tmp_path_factory) -> Path:
     file = tmp_path_factory.mktemp("settings") / "small.toml"
-    file.write_text(
-        "scan = false\nn_resamples = 0\nn_behaviours = 3\nn_states = 10\nn_walks = 1\nsimulated_minutes = 0.2"
-    )
+    lines = ("n_delays = 11", "lag = 0.75", "scan = false", "n_resamples = 0", "n_behaviours = 3", "n_states = 10")
+    file.write_text("\n".join([*lines, "n_walks = 1", "simulated_minutes = 0.2"]))
     return file
 
 

@@ -44,7 +44,7 @@ def explore(
     """
     if serve and output is not None:
         raise InputFormatError("--serve writes no file, and --output names one. Use one of them.")
-    desk = open_study(study, running, None)
+    desk = open_study(study, running, None if output is None else output.parent)
     target = output or desk.home / EXPLORER_FILE
     if not serve:
         check_writable(target.parent)
