@@ -22,7 +22,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from ethomarkov._core.series import Series
 from ethomarkov.coarse.passage import hopping_rates
-from ethomarkov.coarse.tree import GrowthRule, grow_with_cut
+from ethomarkov.coarse.tree import GrowthSettings, grow_with_cut
 from ethomarkov.markov import MarkovChain, slow_spectrum
 from ethomarkov.selection import choose_model
 from ethomarkov.states import DelayEmbedding, Partition
@@ -80,7 +80,7 @@ def label_by(series: Series, seed: int, n_delays: int, n_states: int, lag: float
     sequences = DelayEmbedding(n_delays).transform(series)
     symbols = Partition(n_states, seed=seed).fit(sequences).label(sequences)
     chain = MarkovChain.from_symbols(symbols, lag)
-    tree, _ = grow_with_cut(chain, GrowthRule(n_states=2, n_resamples=0), symbols=symbols)
+    tree, _ = grow_with_cut(chain, GrowthSettings(n_states=2, n_resamples=0), symbols=symbols)
     return symbols.relabel(tree.states_at(2)), chain, symbols, tree
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ethomarkov._core.interval import jackknife_limits, leave_one_out, mean_and_interval
-from ethomarkov.coarse.kinetics import find_dwells, mean_stay
+from ethomarkov.coarse.kinetics import find_dwells, mean_dwell
 from ethomarkov.coarse.passage import hopping_rates
 from ethomarkov.states.symbols import Symbols
 from ethomarkov.synthetic.labelled import LabelledSeries, make_system
@@ -148,7 +148,7 @@ def _rates_of(name: str, kind: str, seed: int) -> tuple[np.ndarray, ...]:
     for method in ("two lags", "one lag"):
         found = hopping_rates(symbols, np.arange(system.n_states), LAG, method=method)
         columns += [(found.rates[where] / true[where]), ((found.low <= true) & (true <= found.high))[where]]
-    dwells = [mean_stay(find_dwells(symbols, LAG), state) for state in range(system.n_states)]
+    dwells = [mean_dwell(find_dwells(symbols, LAG), state) for state in range(system.n_states)]
     columns.append(np.array([one.low <= -1 / true[k, k] <= one.high for k, one in enumerate(dwells)]))
     return tuple(columns)
 

@@ -9,9 +9,9 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
-from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.markov.chain import MarkovChain
-from ethomarkov.posture import EventRule, PostureBasis
+from ethomarkov.posture import EventSettings, PostureBasis
 from ethomarkov.recording import Recording
 from ethomarkov.states import Symbols
 
@@ -82,13 +82,13 @@ def correlate_plainly(series: Series, n_frames: int) -> FloatArray:
     return np.array([one / n_pairs / (one[0] / len(centred)) for one in sums])
 
 
-def displace_plainly(path: AnimalPath, frames: IntArray) -> FloatArray:
+def displace_plainly(path: Trajectory, frames: IntArray) -> FloatArray:
     """Average squared displacements of one run, one subtraction per lag."""
     place = path.centroid
     return np.array([np.square(place[k:] - place[:-k]).sum(axis=1).mean() for k in frames])
 
 
-def count_events_plainly(amplitudes: Series, rule: EventRule) -> list[int]:
+def count_events_plainly(amplitudes: Series, rule: EventSettings) -> list[int]:
     """Count reversals and turns of one gap-free run, with scipy's spline and its labels of connected frames."""
     a1, a2, a3 = amplitudes.values[:, :3].T.astype(float)
     angle = -np.unwrap(np.arctan2(a2, a1)) / (2 * np.pi)

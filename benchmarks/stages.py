@@ -13,17 +13,17 @@ import ethomarkov as em
 from ethomarkov._core.ledger import Ledger
 from ethomarkov.coarse.coherence import best_cut, coherence_along
 from ethomarkov.coarse.tree import grow_tree, restrict
-from ethomarkov.foraging.states import ForageRule, forage_states
+from ethomarkov.foraging.states import ForageSettings, forage_states
 from ethomarkov.locomotion import propel, skeletons
 from ethomarkov.locomotion.displacement import msd
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.markov.counts import count_transitions
-from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
+from ethomarkov.markov.entropy_scan import ScanSettings, scan_entropy
 from ethomarkov.markov.noise_floor import Shuffles, noise_floor
 from ethomarkov.movies import Shot, crawl_scene, write_movie
 from ethomarkov.paper.data import synthetic_paper_data
 from ethomarkov.paper.reproduce import reproduce_paper
-from ethomarkov.posture import EventRule, find_events
+from ethomarkov.posture import EventSettings, find_events
 from ethomarkov.recording.measured import Measured
 from ethomarkov.simulation import simulate_symbols
 from ethomarkov.simulation.postures import unfold_blocks
@@ -33,7 +33,7 @@ from ethomarkov.validation.checks import observe_animal
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.runs import run_lags, simulate_runs
 from ethomarkov.validation.splits import block_splits, cross_validate, worm_statistics
-from ethomarkov.validation.validate import fit_rule
+from ethomarkov.validation.validate import fit_settings
 
 WORMS = (3, 6, 12)
 LAG_FRAMES = round(16 * LAG)
@@ -143,7 +143,7 @@ def cell(data: Data) -> None:
     one = data.postures(1)
 
     def task(n_states: int):
-        grid = ScanGrid(n_delays=(N_DELAYS,), n_states=(n_states,))
+        grid = ScanSettings(n_delays=(N_DELAYS,), n_states=(n_states,))
         return lambda: scan_entropy(one, grid)
 
     largest, paper = grown("cell of the scan", "N", (316, 1000, 3162), task), timed(task(1000))
@@ -206,9 +206,9 @@ def path(data: Data) -> None:
         return lambda: propel(simulated, basis=data.basis)
 
     found = grown("path", "runs", (1, 4, 16), task)
-    one = data.runs(16).of(0)
+    one = data.runs(16).cut(0)
     theirs = timed(lambda: peers.path_by_blocks(one, data.basis))
-    gap = np.abs(found.answer.of(0).centroid - theirs.answer).max()
+    gap = np.abs(found.answer.cut(0).centroid - theirs.answer).max()
     size = f"16 runs x {FRAMES:,} frames x {data.basis.n_features} segments"
     note = f"one thread; numpy extrapolated from one run; equal to {gap:.0e} body lengths"
     row("path", size, found, "numpy in blocks of frames", theirs.times(16), note)
@@ -218,7 +218,7 @@ def ensemble(data: Data) -> None:
     model, animal = data.study().model, data.animal()
 
     def task(n_runs: int):
-        rule = CrawlRule(n_runs=n_runs, duration=60.0 * MINUTES)
+        rule = CrawlSettings(n_runs=n_runs, duration=60.0 * MINUTES)
         return lambda: simulate_runs(model, animal, rule, threads=THREADS)
 
     found = grown("ensemble", "runs", (60, 240, 960), task)
@@ -252,7 +252,7 @@ def measures(data: Data) -> None:
     gap = np.abs(found.answer.msd[0] / theirs.answer - 1).max()
     row("mean squared displacement", f"{size}, {frames.size} lags", found, "numpy", theirs, f"equal to {gap:.0e}")
     found = grown("events", "minutes", minutes, find)
-    theirs = timed(lambda: peers.count_events_plainly(run, EventRule()))
+    theirs = timed(lambda: peers.count_events_plainly(run, EventSettings()))
     note = f"{found.answer.counts()[0].astype(int).tolist()} against {theirs.answer} events"
     row("events", size, found, "scipy's spline and labels", theirs, note)
 
@@ -271,7 +271,7 @@ def foraging(data: Data) -> None:
     study = data.study()
 
     def task(n_runs: int):
-        return lambda: forage_states(study.model, study.finest, ForageRule(n_runs=n_runs), threads=THREADS)
+        return lambda: forage_states(study.model, study.finest, ForageSettings(n_runs=n_runs), threads=THREADS)
 
     found = grown("food search", "runs per state", (50, 100, 200), task)
     row("food search", f"{study.finest} states x 200 runs of 100 s", found, note=BOTH)
@@ -355,14 +355,14 @@ def movie(data: Data) -> None:
 
 def scan(data: Data) -> None:
     series = data.postures()
-    scan_entropy(data.postures(1), ScanGrid(n_delays=(1, 2), n_states=(5, 10)))  # compile
-    found = timed(lambda: scan_entropy(series, ScanGrid(), threads=THREADS))
+    scan_entropy(data.postures(1), ScanSettings(n_delays=(1, 2), n_states=(5, 10)))  # compile
+    found = timed(lambda: scan_entropy(series, ScanSettings(), threads=THREADS))
     row("whole scan", f"{N_WORMS} worms x 20 K x 14 N (K up to 32 frames, N up to 5623)", found, note=BOTH)
 
 
 def crossvalidation(data: Data) -> None:
     study = data.study()
-    fit, statistics = fit_rule(study.model), worm_statistics(study.chain.lag)
+    fit, statistics = fit_settings(study.model), worm_statistics(study.chain.lag)
     splits = block_splits(study.postures.segments, n_repeats=50)
     found = timed(lambda: cross_validate(study.postures, fit, splits, statistics, threads=THREADS))
     row("cross-validation of one worm", "50 repeats x 39 runs, N = 1000", found, note=BOTH)

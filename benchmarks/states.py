@@ -30,7 +30,7 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import IntArray
 from ethomarkov.coarse.pcca import pcca_tree
 from ethomarkov.coarse.smoothing import smooth_states
-from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
+from ethomarkov.coarse.tree import GrowthSettings, StateTree, grow_tree
 from ethomarkov.markov import MarkovChain
 from ethomarkov.selection import choose_model
 from ethomarkov.states import DelayEmbedding, Partition, Symbols
@@ -102,7 +102,7 @@ class Case:
 
 def by_tree(case: Case) -> IntArray:
     """Grow the tree to the true number of states, or as far as it can be grown."""
-    tree = grow_tree(case.chain, GrowthRule(n_states=case.n_states, n_resamples=0), symbols=case.symbols)
+    tree = grow_tree(case.chain, GrowthSettings(n_states=case.n_states, n_resamples=0), symbols=case.symbols)
     case.kept["tree"] = tree.states_at(max(tree.levels))
     return case.symbols.relabel(case.kept["tree"]).labels
 
@@ -232,7 +232,7 @@ def count_states(name: str, seed: int, how: str, n_animals: int = N_ANIMALS) -> 
     """Say how many states the tree tells apart, why it did not go on, and the seconds that it took."""
     case = Case.record(name, seed, how, n_animals)
     begun = time.perf_counter()
-    tree = grow_tree(case.chain, GrowthRule(seed=seed), symbols=case.symbols)
+    tree = grow_tree(case.chain, GrowthSettings(seed=seed), symbols=case.symbols)
     return tree.n_supported, objections(tree), time.perf_counter() - begun
 
 

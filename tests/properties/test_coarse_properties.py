@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from ethomarkov.coarse.passage import committor, lump, mean_first_passage
 from ethomarkov.coarse.stability import match_nodes
-from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree
+from ethomarkov.coarse.tree import GrowthSettings, StateTree, grow_tree
 from ethomarkov.io.results import load_result, save_results
 from ethomarkov.markov import MarkovChain
 from ethomarkov.simulation import simulate_symbols
@@ -36,7 +36,7 @@ def chain_of(counts):
 
 
 growths = st.builds(
-    GrowthRule,
+    GrowthSettings,
     n_states=st.integers(2, 8),
     min_measure=st.sampled_from([0.0, 0.02, 0.1]),
     leftover=st.sampled_from(["flux", "unassigned"]),
@@ -95,7 +95,7 @@ def test_the_state_whose_division_persists_most_is_divided(n, seed, growth):
 @modest
 @given(sizes, seeds, st.integers(2, 8))
 def test_by_the_published_rule_the_largest_state_that_can_be_divided_is_divided(n, seed, n_states):
-    tree = grow_tree(chain_of(sparse_counts(n, seed)), dataclasses.replace(GrowthRule.paper(), n_states=n_states))
+    tree = grow_tree(chain_of(sparse_counts(n, seed)), dataclasses.replace(GrowthSettings.paper(), n_states=n_states))
     for level in tree.levels[:-1]:
         here = tree.nodes_at(level)
         divided = next(node for node in here if tree.divided[node] == level + 1)
@@ -140,7 +140,7 @@ def test_judged_trees_say_why(seed):
     """Whatever the symbols, a tree is a tree; what is not supported has a remark, and shares are shares."""
     chain = chain_of(sparse_counts(30, seed))
     symbols = simulate_symbols(chain, 200.0, n_walks=3, rng=seed)
-    growth = GrowthRule(n_states=4, seed=seed, n_resamples=3)
+    growth = GrowthSettings(n_states=4, seed=seed, n_resamples=3)
     tree = grow_tree(MarkovChain.from_symbols(symbols, 0.5), growth, symbols=symbols)
     again = grow_tree(MarkovChain.from_symbols(symbols, 0.5), growth, symbols=symbols)
     np.testing.assert_array_equal(tree.node_of, again.node_of)
@@ -169,7 +169,7 @@ def test_files_keep_everything(n, seed, growth):
 def test_passages_between_the_states_of_a_tree(n, seed, n_states):
     """Committors of a pair add up to one, passages are at least one lag, groups keep the stationary law."""
     chain = chain_of(sparse_counts(n, seed))
-    tree = grow_tree(chain, GrowthRule(n_states=n_states, min_measure=0.0))
+    tree = grow_tree(chain, GrowthSettings(n_states=n_states, min_measure=0.0))
     level = max(tree.levels)
     group = tree.states_at(level)
     there, back = committor(chain, group, 0, 1), committor(chain, group, 1, 0)

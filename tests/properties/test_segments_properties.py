@@ -61,7 +61,7 @@ def test_runs_are_the_valid_rows_and_are_maximal(case):
 @given(stacked())
 def test_animals_share_out_the_runs(case):
     segments = Segments.from_valid(*case)
-    parts = [segments.of(k) for k in range(segments.n_individuals)]
+    parts = [segments.mask(k) for k in range(segments.n_individuals)]
     assert sum(len(part) for part in parts) == len(segments)
     np.testing.assert_array_equal(np.concatenate([part.bounds for part in parts]), segments.bounds)
     for k, part in enumerate(parts):
@@ -92,8 +92,8 @@ def test_series_of_single_animals_are_the_series(case):
     valid, offsets = case
     rows = np.where(valid, np.arange(valid.size, dtype=float), np.nan)
     series = Series.from_rows(rows, 4.0, offsets)
-    parts = [series.of(k) for k in range(offsets.size - 1)]
+    parts = [series.cut(k) for k in range(offsets.size - 1)]
     np.testing.assert_array_equal(np.concatenate([part.values for part in parts]), series.values)
     for first, part, k in zip(offsets, parts, range(len(parts)), strict=False):
-        assert (part.segments.bounds[:, :2] + first).tolist() == series.segments.of(k).bounds[:, :2].tolist()
+        assert (part.segments.bounds[:, :2] + first).tolist() == series.segments.mask(k).bounds[:, :2].tolist()
     np.testing.assert_array_equal(series.with_rows(series.values).values, series.values)

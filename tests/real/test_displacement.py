@@ -6,7 +6,7 @@ import pytest
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.locomotion.displacement import diffusion, msd, paper_lags
-from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.trajectory import Trajectory
 
 pytestmark = pytest.mark.real
 
@@ -35,7 +35,7 @@ def path_of(points):
     rows = points.reshape(-1, 2)
     offsets = np.arange(13) * points.shape[1]
     segments = Segments.from_valid(np.isfinite(rows).all(axis=1), offsets)
-    return Path(
+    return Trajectory(
         centroid=rows, heading=np.zeros(len(rows)), segments=segments, sampling=Sampling(16.0), length_unit="mm"
     )
 

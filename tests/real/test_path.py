@@ -5,7 +5,7 @@ import pytest
 
 import ethomarkov as em
 from ethomarkov._core.series import Series
-from ethomarkov.locomotion import DragSearch, Path, fit_drag_ratio
+from ethomarkov.locomotion import DragSettings, Trajectory, fit_drag_ratio
 
 pytestmark = pytest.mark.real
 
@@ -41,7 +41,7 @@ def test_a_real_worm_crawls_as_it_was_seen_to(worm, scheme):
     postures, centroid, basis = worm
     computed = em.propel(postures, 30.0, basis=basis, scheme=scheme)
     segments = postures.segments.keep(np.isfinite(centroid).all(axis=1))
-    measured = Path(
+    measured = Trajectory(
         centroid=centroid, heading=np.zeros(len(centroid)), segments=segments, sampling=postures.sampling
     ).speed(1.0)
     speed = computed.speed(1.0)
@@ -66,7 +66,7 @@ def test_not_the_path_of_another_worm(worm, shared_data):
 def test_drag_ratio(worm, loss, scheme):
     """Published: median 29.84 over windows of all worms, a twentieth of them beyond 1000."""
     postures, centroid, basis = worm
-    search = DragSearch(n_windows=100, loss=loss, scheme=scheme)
+    search = DragSettings(n_windows=100, loss=loss, scheme=scheme)
     fit = fit_drag_ratio(postures, centroid, BODY_LENGTH, basis=basis, search=search)
     assert 26 < fit.median.estimate < 36
     assert fit.median.low < 30.5
@@ -81,7 +81,7 @@ def test_the_drag_ratio_hangs_on_the_body_length(worm):
     """Two per cent of length are a fifth of α: an interval over windows alone says too little."""
     postures, centroid, basis = worm
     found = [
-        fit_drag_ratio(postures, centroid, factor * BODY_LENGTH, basis=basis, search=DragSearch(n_windows=100))
+        fit_drag_ratio(postures, centroid, factor * BODY_LENGTH, basis=basis, search=DragSettings(n_windows=100))
         for factor in (0.98, 1.0, 1.02)
     ]
     short, fitting, long = (fit.median.estimate for fit in found)

@@ -5,7 +5,7 @@ import pytest
 
 import ethomarkov as em
 from ethomarkov.markov import entropy_rate
-from ethomarkov.posture import EventRule, find_events, paper_gamma, phase_velocity
+from ethomarkov.posture import EventSettings, find_events, paper_gamma, phase_velocity
 
 pytestmark = pytest.mark.real
 
@@ -57,7 +57,7 @@ def test_phase_velocity(worm):
 
 def test_events_with_the_published_rule(worm):
     recording, basis = worm
-    counts = find_events(basis.project(recording), EventRule.paper()).counts()[0]
+    counts = find_events(basis.project(recording), EventSettings.paper()).counts()[0]
     # per minute of recording 2.80, 1.97 and 0.66; the published plot has worms at 2.83-2.85, about 2.0 and 0.67
     assert counts.tolist() == [98, 69, 23]
 

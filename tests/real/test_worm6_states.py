@@ -136,8 +136,8 @@ def test_rates_of_leaving(macro):
     assert PIROUETTE_TO_RUN[0] - READING < leave_pirouette < PIROUETTE_TO_RUN[1] + READING
     assert leave_pirouette < 0.17
     complete = dwells.complete
-    assert 14 < complete.of(0).mean < 21
-    assert 6 < complete.of(1).mean < 8
+    assert 14 < complete.in_state(0).mean < 21
+    assert 6 < complete.in_state(1).mean < 8
 
 
 def test_relaxation_of_the_two_states(symbols, group):

@@ -23,7 +23,7 @@ class Workers(Protocol):
         ...
 
 
-class Notebook(Protocol):
+class AnswerLog(Protocol):
     """Where answers are kept, so that work that was interrupted goes on where it stopped."""
 
     def recall(self, n_tasks: int) -> Mapping[int, Any]:
@@ -36,7 +36,7 @@ class Notebook(Protocol):
 
 
 _workers: ContextVar[Workers | None] = ContextVar("workers", default=None)
-_notebook: ContextVar[Notebook | None] = ContextVar("notebook", default=None)
+_notebook: ContextVar[AnswerLog | None] = ContextVar("notebook", default=None)
 
 
 @contextlib.contextmanager
@@ -50,7 +50,7 @@ def sent_to(workers: Workers | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def noted_in(notebook: Notebook | None) -> Iterator[None]:
+def noted_in(notebook: AnswerLog | None) -> Iterator[None]:
     """Keep the answers of all tasks inside; None keeps nothing."""
     token = _notebook.set(notebook)
     try:

@@ -148,7 +148,7 @@ class Segments:
         """Split the runs further at rows that are not `valid`."""
         return Segments.from_valid(self.valid & valid, self.offsets, self.individuals)
 
-    def of(self, individual: int) -> "Segments":
+    def mask(self, individual: int) -> "Segments":
         """Keep the runs of one individual; rows and names stay as they are."""
         return Segments(
             bounds=self.bounds[self.bounds[:, 2] == individual],

@@ -69,7 +69,7 @@ class Series:
         """Give new rows to the same animals and times."""
         return Series.from_rows(rows, self.sampling, self.segments.offsets, self.segments.individuals)
 
-    def of(self, individual: int) -> "Series":
+    def cut(self, individual: int) -> "Series":
         """Cut out one individual."""
         first, stop = self.segments.offsets[individual : individual + 2]
         return Series(values=self.values[first:stop], segments=self.segments.cut(individual), sampling=self.sampling)

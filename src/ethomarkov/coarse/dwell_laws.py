@@ -29,7 +29,7 @@ from ethomarkov._core.interval import (
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
-from ethomarkov.coarse.kinetics import Dwells, Over, units_of_stays, usual_units
+from ethomarkov.coarse.kinetics import Dwells, Over, units_of_dwells, usual_units
 from ethomarkov.exceptions import InputFormatError, SamplingError
 
 KINDS = ("exponential", "stretched", "lognormal", "power", "exponentials-2", "exponentials-3")
@@ -100,7 +100,7 @@ class LawChoice:
     ----------
     kinds
         The laws.
-    nats_per_stay
+    nats_per_dwell
         Held-out log-likelihood of each.
     deficit, deficit_low, deficit_high
         By how much each falls short of the winner, in nats per stay, with its interval over animals.
@@ -113,7 +113,7 @@ class LawChoice:
     """
 
     kinds: tuple[str, ...]
-    nats_per_stay: FloatArray = array_field("law")
+    nats_per_dwell: FloatArray = array_field("law")
     deficit: FloatArray = array_field("law")
     deficit_low: FloatArray = array_field("law")
     deficit_high: FloatArray = array_field("law")
@@ -205,7 +205,7 @@ def choose_law(
     rng = as_generator(rng)
     stays, first = _kept(dwells, shortest)
     over: Over = "animals" if np.unique(stays.individual).size > 1 else "events"
-    unit = units_of_stays(stays, over)
+    unit = units_of_dwells(stays, over)
     n_units = int(unit.max()) + 1
     fold = (rng.permutation(n_units) % min(n_folds, n_units))[unit]
     nats = np.array([_held_out(stays, kind, first, fold) for kind in kinds])
@@ -219,7 +219,7 @@ def choose_law(
     second = order[1]
     return LawChoice(
         kinds=tuple(kinds),
-        nats_per_stay=by_unit.sum(axis=1) / len(stays),
+        nats_per_dwell=by_unit.sum(axis=1) / len(stays),
         deficit=deficit,
         deficit_low=low,
         deficit_high=high,
@@ -245,7 +245,7 @@ def fit_exponentials(dwells: Dwells, n_times: int = 2, *, shortest: float | None
     looks, place, n_same = np.unique(_looks(stays), axis=0, return_inverse=True, return_counts=True)
     whole = _search(law, looks, n_same, grid, law.starts(stays.duration, stays.step))
     over = usual_units(stays)
-    unit = units_of_stays(stays, over)
+    unit = units_of_dwells(stays, over)
     n_units = int(unit.max()) + 1
     found = [
         # The best numbers of all data are the start without an animal: quick, and each time stays the same one.
@@ -283,7 +283,7 @@ def paper_biexponential(
     """
     # The 1e-9 forgives rounding: 12 frames at 16 Hz are 0.75 s.
     stays = dwells.select((dwells.duration >= shortest - 1e-9) & (dwells.duration <= longest + 1e-9))
-    unit = units_of_stays(stays, "animals")
+    unit = units_of_dwells(stays, "animals")
     n_units = int(unit.max(initial=-1)) + 1
     whole = _least_squares(stays.duration, PAPER_START)
     if np.isnan(whole).any():

@@ -81,7 +81,7 @@ class Dwells:
         """Mean duration in seconds of the stays listed, NaN when there is none."""
         return float(self.duration.mean()) if len(self) else float("nan")
 
-    def of(self, state: int) -> "Dwells":
+    def in_state(self, state: int) -> "Dwells":
         """Keep the stays in one state."""
         return self.select(self.state == state)
 
@@ -218,7 +218,7 @@ def survival(dwells: Dwells, state: int | None = None, *, level: float = LEVEL) 
     """
     # Equal to `scipy.stats.ecdf`, which takes 2 to 17 times as long, does not give the number at risk, and refuses a
     # state that was never entered.
-    stays = (dwells if state is None else dwells.of(state)).begun
+    stays = (dwells if state is None else dwells.in_state(state)).begun
     known = stays.n_steps - stays.ends_cut
     times, n_ends = np.unique(known[~stays.ends_cut], return_counts=True)
     at_risk = stays.state.size - np.searchsorted(np.sort(known), times)
@@ -263,9 +263,9 @@ def leaving_rate(
     Fig. 2(d): κ = 1 / ⟨t⟩ of each worm, sampled every τ*. A state that was never left has the rate 0 with an upper
     limit of three ends in the time observed.
     """
-    stays = dwells.of(state)
+    stays = dwells.in_state(state)
     over = over or usual_units(stays)
-    unit = units_of_stays(stays, over)
+    unit = units_of_dwells(stays, over)
     n_units = int(unit.max(initial=-1)) + 1
     ends, time = (np.bincount(unit, column, n_units) for column in _ends_and_time(stays, convention))
     rate = float(_per_time(ends.sum(), time.sum()))
@@ -273,7 +273,7 @@ def leaving_rate(
     return jackknife_interval(rate, left_out, over, exposure=float(time.sum()))
 
 
-def mean_stay(dwells: Dwells, state: int) -> Interval:
+def mean_dwell(dwells: Dwells, state: int) -> Interval:
     """Estimate the mean stay in a state in seconds, one over the rate of leaving it, with its interval.
 
     The interval is taken over animals, or over blocks of time where there is one animal. NaN where the state was never
@@ -318,7 +318,7 @@ def usual_units(dwells: Dwells) -> Over:
     return "animals" if np.unique(dwells.individual).size > 1 else "blocks"
 
 
-def units_of_stays(dwells: Dwells, over: Over) -> IntArray:
+def units_of_dwells(dwells: Dwells, over: Over) -> IntArray:
     """Give every stay the number of the animal, block or event that it belongs to; those without stays have none."""
     if over == "events":
         return np.arange(len(dwells))

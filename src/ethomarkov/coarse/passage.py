@@ -129,7 +129,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChapmanKolmogorov:
-    """Transition probabilities between groups after many lags: measured, and foretold from one lag.
+    """Transition probabilities between groups after many lags: measured, and predicted from one lag.
 
     All have the shape ``(steps, from, to)``.
 
@@ -140,11 +140,11 @@ class ChapmanKolmogorov:
     observed, observed_low, observed_high
         P_c(kτ) counted directly, with its interval.
     coarse, coarse_low, coarse_high
-        P_c(τ)^k: foretold by the chain of groups.
+        P_c(τ)^k: predicted by the chain of groups.
     micro, micro_low, micro_high
         Foretold by the chain of microstates, started in each microstate as often as the data were.
     coarse_gap_low, coarse_gap_high, micro_gap_low, micro_gap_high
-        Interval of foretold minus observed.
+        Interval of predicted minus observed.
     over
         What was left out for intervals: "animals", or "blocks" of the recording when there is one animal.
     """
@@ -169,12 +169,12 @@ class ChapmanKolmogorov:
         freeze_arrays(self)
 
     def fails(self, by: Prediction = "coarse") -> BoolArray:
-        """Mark the probabilities that are foretold wrongly: the interval of the difference leaves out zero."""
+        """Mark the probabilities that are predicted wrongly: the interval of the difference leaves out zero."""
         low, high = {
             "coarse": (self.coarse_gap_low, self.coarse_gap_high),
             "micro": (self.micro_gap_low, self.micro_gap_high),
         }[by]
-        # One lag foretells itself; rounding is no failure.
+        # One lag predicts itself; rounding is no failure.
         return np.asarray((low > ROUNDING) | (high < -ROUNDING))
 
 
@@ -420,8 +420,8 @@ def _misfit(counts: FloatArray, rates: FloatArray, lag: float) -> float:
     P = [_normalise(part) for part in counts]
     if np.isnan(rates).any():
         return float("nan")
-    foretold = expm(rates * lag) if len(P) == 1 else P[0] @ expm(2 * lag * rates)
-    return float(np.abs(foretold - P[-1]).max())
+    predicted = expm(rates * lag) if len(P) == 1 else P[0] @ expm(2 * lag * rates)
+    return float(np.abs(predicted - P[-1]).max())
 
 
 def _two_state_log(P: FloatArray) -> FloatArray:
@@ -432,7 +432,7 @@ def _two_state_log(P: FloatArray) -> FloatArray:
 
 
 def chapman_kolmogorov(symbols: Symbols, group: IntArray, lag: float, *, n_steps: int = 5) -> ChapmanKolmogorov:
-    """Compare transitions between groups after many lags with what one lag foretells.
+    """Compare transitions between groups after many lags with what one lag predicts.
 
     Parameters
     ----------
@@ -456,14 +456,14 @@ def chapman_kolmogorov(symbols: Symbols, group: IntArray, lag: float, *, n_steps
     counts = np.array([_unit_counts(symbols, group, float(t), unit, n_units) for t in lags])
     micro_counts = count_by_unit(symbols, lag, unit, n_units)
 
-    def foretell(weight: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def predict(weight: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         observed = np.array([_normalise(np.tensordot(weight, c, 1)) for c in counts])
         coarse = np.array([np.linalg.matrix_power(observed[0], k + 1) for k in range(n_steps)])
         micro = _micro_prediction(micro_counts, weight, np.asarray(group), lag, n_steps)
         return observed, coarse, micro
 
-    observed, coarse, micro = foretell(np.ones(n_units, dtype=np.int64))
-    left_out = [np.array(rows) for rows in zip(*map(foretell, 1 - np.eye(n_units, dtype=np.int64)), strict=True)]
+    observed, coarse, micro = predict(np.ones(n_units, dtype=np.int64))
+    left_out = [np.array(rows) for rows in zip(*map(predict, 1 - np.eye(n_units, dtype=np.int64)), strict=True)]
     shares = zip((observed, coarse, micro), left_out, strict=True)
     limits = [jackknife_limits(whole, parts, scale="share") for whole, parts in shares]
     gaps = [
@@ -607,12 +607,12 @@ def _micro_prediction(
     counts: list[sparse.csr_array], weight: IntArray, group: IntArray, lag: float, n_steps: int
 ) -> FloatArray:
     n_groups = int(group.max()) + 1
-    foretold = np.full((n_steps, n_groups, n_groups), np.nan)
+    predicted = np.full((n_steps, n_groups, n_groups), np.nan)
     total = sum((w * c for w, c in zip(weight.tolist(), counts, strict=True) if w), sparse.csr_array(counts[0].shape))
     try:
         chain = MarkovChain.from_counts(total, lag)
     except EthomarkovError:  # without an animal nothing may be connected
-        return foretold
+        return predicted
     mine = group[chain.states]
     later = np.zeros((mine.size, n_groups))
     later[mine >= 0, mine[mine >= 0]] = 1.0
@@ -620,5 +620,5 @@ def _micro_prediction(
     start = later.T * np.asarray(total[chain.states][:, chain.states].sum(axis=1))
     for k in range(n_steps):
         later = chain.transition @ later
-        foretold[k] = _normalise(start @ later)
-    return foretold
+        predicted[k] = _normalise(start @ later)
+    return predicted

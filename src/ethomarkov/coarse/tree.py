@@ -213,7 +213,7 @@ class StateTree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrowthRule:
+class GrowthSettings:
     """When and how states are divided.
 
     Parameters
@@ -243,7 +243,7 @@ class GrowthRule:
     seed: int = 0
 
     @classmethod
-    def paper(cls) -> "GrowthRule":
+    def paper(cls) -> "GrowthSettings":
         """Give the published rule: seven states, the published cut, leftovers without a state, no test."""
         return cls(n_states=7, min_measure=0.0, rule="paper", leftover="unassigned", n_resamples=0)
 
@@ -278,7 +278,7 @@ def restrict(chain: MarkovChain, members: BoolArray) -> MarkovChain:
 
 
 def grow_tree(
-    chain: MarkovChain, growth: GrowthRule | int | None = None, *, symbols: Symbols | None = None
+    chain: MarkovChain, growth: GrowthSettings | int | None = None, *, symbols: Symbols | None = None
 ) -> StateTree:
     """Divide states into two, again and again.
 
@@ -301,10 +301,10 @@ def grow_tree(
 
 
 def grow_with_cut(
-    chain: MarkovChain, growth: GrowthRule | int | None = None, *, symbols: Symbols | None = None
+    chain: MarkovChain, growth: GrowthSettings | int | None = None, *, symbols: Symbols | None = None
 ) -> tuple[StateTree, Cut | None]:
     """Grow a tree as `grow_tree` does, and describe its first division; None where there is none."""
-    rule = growth if isinstance(growth, GrowthRule) else GrowthRule(n_states=growth)
+    rule = growth if isinstance(growth, GrowthSettings) else GrowthSettings(n_states=growth)
     if rule.n_states is None and (symbols is None or rule.rule == "paper"):
         raise InputFormatError(
             "How many states there are is judged from the symbols of the chain: pass symbols= with rule='best', or a "
@@ -363,7 +363,7 @@ class _Proposal:
 class _Growth:
     """A tree while it grows."""
 
-    def __init__(self, chain: MarkovChain, rule: GrowthRule, symbols: Symbols | None) -> None:
+    def __init__(self, chain: MarkovChain, rule: GrowthSettings, symbols: Symbols | None) -> None:
         self.chain, self.rule = chain, rule
         self.law = np.zeros(chain.n_states)
         self.law[chain.states] = chain.stationary

@@ -12,12 +12,14 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.paths import GUIDE, INK, frame_plane
 from ethomarkov.figures.style import state_colours, state_labels
 from ethomarkov.foraging import FoodCurve, Matching
-from ethomarkov.locomotion import Path
+from ethomarkov.locomotion import Trajectory
 
 ROOM = 1.08  # of the axes of shares, beyond the largest error bar
 
 
-def draw_example_paths(axes: Axes, paths: Mapping[str, Path], *, n_shown: int = 1, seconds: float = 600.0) -> None:
+def draw_example_paths(
+    axes: Axes, paths: Mapping[str, Trajectory], *, n_shown: int = 1, seconds: float = 600.0
+) -> None:
     """Draw paths of animals that never leave a state, from a common start.
 
     Parameters

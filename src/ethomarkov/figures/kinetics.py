@@ -10,7 +10,7 @@ from matplotlib.path import Path as Outline
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.dwell_laws import ExponentialSum, LawFit
-from ethomarkov.coarse.kinetics import Dwells, JumpChain, Survival, mean_stay, survival
+from ethomarkov.coarse.kinetics import Dwells, JumpChain, Survival, mean_dwell, survival
 from ethomarkov.coarse.passage import ChapmanKolmogorov, CoarseTimes
 from ethomarkov.figures.states import DARK
 from ethomarkov.figures.style import (
@@ -74,7 +74,7 @@ def draw_survival(
     shown = dwells.select(dwells.duration > first - dwells.step / 2)
     last = first
     for k, (label, colour) in enumerate(zip(labels, colours, strict=True)):
-        mine = (shown if pooled else shown.of(k)).begun
+        mine = (shown if pooled else shown.in_state(k)).begun
         found = survival(mine)
         last = max(last, float(found.time.max(initial=0.0)))
         _draw_steps(axes, found, first - dwells.step, colour, f"{label}, n = {len(mine):,}")
@@ -165,7 +165,7 @@ def draw_dwell_distribution(axes: Axes, dwells: Dwells, names: Sequence[str]) ->
     last = dwells.step
     over = "blocks"
     for state, (label, colour) in enumerate(zip(labels, colours, strict=True)):
-        found, mean = survival(dwells, state), mean_stay(dwells, state)
+        found, mean = survival(dwells, state), mean_dwell(dwells, state)
         over = "animals" if mean.over == "animals" else over
         text = f"{label}\n{mean} s" if np.isfinite(mean.estimate) else f"{label}\nnever left"
         time, ended = np.append(0.0, found.time), 1 - np.append(1.0, found.survival)

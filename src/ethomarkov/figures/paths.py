@@ -14,7 +14,7 @@ from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.style import DATA, MISSING, MODES, SIMULATION, plain_text, state_colours, state_labels
-from ethomarkov.locomotion import DragFit, Path
+from ethomarkov.locomotion import DragFit, Trajectory
 from ethomarkov.locomotion.bearing import BearingSpectrum
 from ethomarkov.locomotion.displacement import Diffusion, Displacement
 from ethomarkov.locomotion.drag_example import DragExample
@@ -34,10 +34,10 @@ BINS_PER_OCTAVE = 12
 
 def draw_paths(
     axes: Axes,
-    path: Path,
+    path: Trajectory,
     n_shown: int = 5,
     *,
-    measured: Path | None = None,
+    measured: Trajectory | None = None,
     seconds: float | None = None,
     scale_bar: bool = False,
 ) -> None:
@@ -85,7 +85,7 @@ def draw_paths(
 
 def draw_state_path(
     axes: Axes,
-    path: Path,
+    path: Trajectory,
     labels: IntArray,
     names: Sequence[str],
     *,
@@ -115,7 +115,7 @@ def draw_state_path(
         )
     words = state_labels(names, max(len(names), 1 + int(np.max(labels, initial=-1))))
     colours = np.array([*state_colours(len(names)), MISSING])
-    runs = path.segments.of(individual)
+    runs = path.segments.mask(individual)
     for start, stop, _ in runs:
         # one line per dwell in a state, joined to the next
         cuts = start + 1 + np.flatnonzero(np.diff(labels[start : stop - 1]))
@@ -131,7 +131,7 @@ def draw_state_path(
     axes.autoscale_view()
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     frame_plane(axes, path.length_unit, scale_bar)
-    axes.set_title(f"Path of {plain_text(path.segments.individuals[individual])}")
+    axes.set_title(f"Trajectory of {plain_text(path.segments.individuals[individual])}")
 
 
 def draw_path_reconstruction(axes: Axes, example: DragExample) -> None:
@@ -164,10 +164,10 @@ def draw_path_reconstruction(axes: Axes, example: DragExample) -> None:
     axes.plot(0, 0, "k+", ms=8, zorder=4)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     frame_plane(axes, example.length_unit, scale_bar=True)
-    axes.set_title("Path from postures")
+    axes.set_title("Trajectory from postures")
 
 
-def _beginning(path: Path, start: int, stop: int, seconds: float | None) -> FloatArray:
+def _beginning(path: Trajectory, start: int, stop: int, seconds: float | None) -> FloatArray:
     """Positions from a row on, for a while at most."""
     return path.centroid[start : stop if seconds is None else min(stop, start + round(seconds * path.sampling.rate))]
 
@@ -177,11 +177,11 @@ def _draw_run(axes: Axes, points: FloatArray, **style: Any) -> None:  # noqa: AN
     axes.plot(*points[-1:].T, "o", ms=3.5, color=style["color"], zorder=style.get("zorder", 2))
 
 
-def _draw_measured(axes: Axes, measured: Path, n_shown: int, seconds: float | None) -> None:
+def _draw_measured(axes: Axes, measured: Trajectory, n_shown: int, seconds: float | None) -> None:
     """Draw each animal from the origin on; NaN between runs breaks the line."""
     animals = []
     for k in range(measured.segments.n_individuals):
-        runs = measured.segments.of(k).bounds
+        runs = measured.segments.mask(k).bounds
         if len(runs):
             points = _beginning(measured, runs[0, 0], runs[-1, 1], seconds)
             known = np.flatnonzero(np.isfinite(points).all(axis=1))
@@ -194,7 +194,7 @@ def _draw_measured(axes: Axes, measured: Path, n_shown: int, seconds: float | No
         _draw_run(axes, points, color=DATA, lw=1.5, label=label, zorder=3)
 
 
-def _duration(path: Path, stretches: Sequence[FloatArray]) -> str:
+def _duration(path: Trajectory, stretches: Sequence[FloatArray]) -> str:
     seconds = path.sampling.seconds(max(len(points) for points in stretches))
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.3g} min"
 

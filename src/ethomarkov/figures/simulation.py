@@ -140,7 +140,7 @@ def _stretch(angles: Series, quantity: BodyQuantity, start: float, seconds: floa
     """Rows of the wanted stretch."""
     if angles.segments.n_individuals != 1:
         raise InputFormatError(
-            f"The series holds {angles.segments.n_individuals} animals; a kymograph shows one. Pass angles.of(0)."
+            f"The series holds {angles.segments.n_individuals} animals; a kymograph shows one. Pass angles.cut(0)."
         )
     first = round(start * angles.sampling.rate)
     rows = body_rows(angles, quantity)[first : first + round(seconds * angles.sampling.rate)]

@@ -472,7 +472,7 @@ def _check_rates(data: Mapping[str, Sequence[Interval]], simulated: Mapping[str,
 
 def _comparisons(validations: Sequence[CrossValidation], statistic: str, n_names: int) -> dict[bool, Comparison]:
     """Find the statistic in a cross-validation that holds out all, and in one as published, in this order."""
-    found = {one.fit.leaky: one.comparisons for one in sorted(validations, key=lambda one: one.fit.leaky)}
+    found = {one.fit.as_published: one.comparisons for one in sorted(validations, key=lambda one: one.fit.as_published)}
     if not found or len(found) < len(validations):
         raise InputFormatError(
             f"There are {len(validations)} cross-validations; pass a held-out one, one as published, or one of each."

@@ -1,6 +1,6 @@
 """What a path finds: the area that a body sweeps, and the food in it."""
 
-from ethomarkov.foraging.coverage import Coverage, Footprint, SweepRule, footprints, measure_coverage
+from ethomarkov.foraging.coverage import Coverage, Footprint, SweepSettings, footprints, measure_coverage
 from ethomarkov.foraging.food import (
     Annulus,
     Disc,
@@ -24,7 +24,7 @@ __all__ = [
     "Matching",
     "Patches",
     "StateCoverage",
-    "SweepRule",
+    "SweepSettings",
     "cover_states",
     "first_encounter",
     "food_curve",

@@ -11,8 +11,8 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion.ensemble import Measure
-from ethomarkov.locomotion.path import Path
 from ethomarkov.locomotion.resistive import body_modes, skeletons
+from ethomarkov.locomotion.trajectory import Trajectory
 from ethomarkov.posture import PostureBasis
 
 PAPER_FRAMES, PAPER_POINTS, PAPER_REACH, PAPER_PITCH = 8, 5, 25.0, 0.05
@@ -21,7 +21,7 @@ MOST_CELLS = 2**31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRule:
+class SweepSettings:
     """How a body covers ground.
 
     Parameters
@@ -138,11 +138,11 @@ def food_radii(n: int = N_RADII) -> FloatArray:
 
 def measure_coverage(
     postures: Series,
-    path: Path,
+    path: Trajectory,
     radii: FloatArray | None = None,
     *,
     basis: PostureBasis | None = None,
-    rule: SweepRule | None = None,
+    rule: SweepSettings | None = None,
 ) -> Coverage:
     """Measure the share of discs around the start of each run that the body covers.
 
@@ -175,14 +175,14 @@ def measure_coverage(
 
 
 def coverage_measure(
-    basis: PostureBasis | None = None, radii: FloatArray | None = None, rule: SweepRule | None = None
+    basis: PostureBasis | None = None, radii: FloatArray | None = None, rule: SweepSettings | None = None
 ) -> Measure:
     """Prepare a measure for `gather`: the covered share of each disc, for runs of an ensemble."""
     return lambda postures, path: measure_coverage(postures, path, radii, basis=basis, rule=rule).share[0]
 
 
 def footprints(
-    postures: Series, path: Path, *, basis: PostureBasis | None = None, rule: SweepRule | None = None
+    postures: Series, path: Trajectory, *, basis: PostureBasis | None = None, rule: SweepSettings | None = None
 ) -> list[Footprint]:
     """Find the cells that the body covers, for every gap-free run.
 
@@ -201,7 +201,7 @@ def footprints(
     The published raster takes the points of every 8th frame and every 20th part of the body, marks the cells of 0.05
     body lengths in which they fall within ±25 body lengths, and fills nothing in between.
     """
-    rule = rule or SweepRule()
+    rule = rule or SweepSettings()
     _check(postures, path)
     draw = _draw_points if rule.method == "paper" else _draw_body
     return [draw(postures, path, (start, stop), basis, rule) for start, stop, _ in path.segments]
@@ -226,7 +226,7 @@ def count_disc_cells(radii: tuple[float, ...], pitch: float) -> IntArray:
     return counts
 
 
-def _check(postures: Series, path: Path) -> None:
+def _check(postures: Series, path: Trajectory) -> None:
     if len(path.centroid) != len(postures.values):
         raise InputFormatError(
             f"The path has {len(path.centroid)} frames, the postures {len(postures.values)}; give the postures from "
@@ -241,7 +241,7 @@ def _check(postures: Series, path: Path) -> None:
 
 
 def _draw_body(
-    postures: Series, path: Path, run: tuple[int, int], basis: PostureBasis | None, rule: SweepRule
+    postures: Series, path: Trajectory, run: tuple[int, int], basis: PostureBasis | None, rule: SweepSettings
 ) -> Footprint:
     from ethomarkov.foraging.coverage_kernels import capsule_window, sweep
 
@@ -273,7 +273,7 @@ def _draw_body(
 
 
 def _draw_points(
-    postures: Series, path: Path, run: tuple[int, int], basis: PostureBasis | None, rule: SweepRule
+    postures: Series, path: Trajectory, run: tuple[int, int], basis: PostureBasis | None, rule: SweepSettings
 ) -> Footprint:
     rows = np.arange(*run, PAPER_FRAMES)
     joints = skeletons(path, postures, rows, body_length=rule.body_length, basis=basis)
@@ -292,7 +292,9 @@ def _draw_points(
     return Footprint(cells=cells[first] - half, first_seen=frames / path.sampling.rate, pitch=PAPER_PITCH)
 
 
-def _centre(postures: Series, path: Path, row: int, basis: PostureBasis | None, rule: SweepRule) -> FloatArray:
+def _centre(
+    postures: Series, path: Trajectory, row: int, basis: PostureBasis | None, rule: SweepSettings
+) -> FloatArray:
     """Where distances are counted from, in body lengths."""
     if rule.centre == "centroid":
         start: FloatArray = path.centroid[row] / rule.body_length

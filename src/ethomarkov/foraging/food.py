@@ -12,8 +12,8 @@ from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, Progress
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.foraging.coverage import Footprint, SweepRule, count_disc_cells, coverage_measure, food_radii
-from ethomarkov.locomotion.ensemble import CrawlRule, crawl, gather
+from ethomarkov.foraging.coverage import Footprint, SweepSettings, count_disc_cells, coverage_measure, food_radii
+from ethomarkov.locomotion.ensemble import CrawlSettings, crawl, gather
 from ethomarkov.posture import PostureBasis
 from ethomarkov.simulation.animal import MarkovAnimal
 
@@ -290,9 +290,9 @@ class Matching:
 def cover_states(  # noqa: PLR0913 (the one entry point of a simulation keeps its options flat)
     animals: Iterable[MarkovAnimal],
     basis: PostureBasis,
-    rule: CrawlRule,
+    rule: CrawlSettings,
     *,
-    sweep: SweepRule | None = None,
+    sweep: SweepSettings | None = None,
     rng: Rng = 0,
     threads: int = 1,
     progress: Progress | None = None,
@@ -321,7 +321,7 @@ def cover_states(  # noqa: PLR0913 (the one entry point of a simulation keeps it
     """
     random = as_generator(rng)
     radii = food_radii()
-    body = replace(sweep or SweepRule(), body_length=rule.body_length)
+    body = replace(sweep or SweepSettings(), body_length=rule.body_length)
     names, found = [], []
     for animal in animals:
         runs = crawl(animal, basis, rule, rng=int(random.integers(2**63)), threads=threads)

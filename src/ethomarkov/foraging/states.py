@@ -9,14 +9,14 @@ from ethomarkov._core.random import generator
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.coarse.kinetics import time_budget
 from ethomarkov.coarse.tree import StateTree
-from ethomarkov.foraging.coverage import SweepRule
+from ethomarkov.foraging.coverage import SweepSettings
 from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage, cover_states, food_curve, match_time
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.model.behaviour import BehaviourModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForageRule:
+class ForageSettings:
     """How animals forage.
 
     Parameters
@@ -31,7 +31,7 @@ class ForageRule:
 
     n_runs: int = 1000
     seconds: float = 100.0
-    sweep: SweepRule = field(default_factory=SweepRule)
+    sweep: SweepSettings = field(default_factory=SweepSettings)
     seed: int = 0
 
 
@@ -77,7 +77,7 @@ def state_shares(tree: StateTree, level: int) -> FloatArray:
 def forage_states(
     model: BehaviourModel,
     level: int,
-    how: ForageRule | None = None,
+    how: ForageSettings | None = None,
     *,
     threads: int = 1,
     progress: Progress | None = None,
@@ -95,8 +95,8 @@ def forage_states(
     threads, progress
         Cores to use; called after every state.
     """
-    how = how or ForageRule()
-    rule = CrawlRule(
+    how = how or ForageSettings()
+    rule = CrawlSettings(
         duration=model.whole_steps(how.seconds),
         n_runs=how.n_runs,
         drag_ratio=model.drag_ratio,

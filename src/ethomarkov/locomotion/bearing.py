@@ -14,7 +14,7 @@ from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class PathShape:
         freeze_arrays(self)
 
 
-def bearing(path: Path, interval: float | None = None) -> FloatArray:
+def bearing(path: Trajectory, interval: float | None = None) -> FloatArray:
     """Measure the direction of travel, radians between −π and π, at the first frame of each interval.
 
     Parameters
@@ -120,7 +120,7 @@ def bearing(path: Path, interval: float | None = None) -> FloatArray:
     return values
 
 
-def turning_rate(path: Path, interval: float | None = None) -> FloatArray:
+def turning_rate(path: Trajectory, interval: float | None = None) -> FloatArray:
     """Measure the change of bearing between one interval and the next, radians per second, counter-clockwise.
 
     The value stands at the frame where the intervals meet. A turn is taken the shorter way round.
@@ -131,7 +131,7 @@ def turning_rate(path: Path, interval: float | None = None) -> FloatArray:
     return _per_row(path, middle, turn / path.sampling.seconds(lag))
 
 
-def curvature(path: Path, interval: float | None = None) -> FloatArray:
+def curvature(path: Trajectory, interval: float | None = None) -> FloatArray:
     """Measure the curvature of the circle through three positions an interval apart, positive to the left.
 
     Notes
@@ -184,7 +184,7 @@ def fit_circle(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     return centre, radius
 
 
-def circle_radii(path: Path, window: float = 60.0) -> tuple[FloatArray, IntArray]:
+def circle_radii(path: Trajectory, window: float = 60.0) -> tuple[FloatArray, IntArray]:
     """Fit a circle to successive stretches of the path.
 
     Parameters
@@ -208,7 +208,7 @@ def circle_radii(path: Path, window: float = 60.0) -> tuple[FloatArray, IntArray
     return fit_circle(path.centroid[rows])[1], owner
 
 
-def loop_times(path: Path, interval: float = 1.0) -> tuple[FloatArray, IntArray]:
+def loop_times(path: Trajectory, interval: float = 1.0) -> tuple[FloatArray, IntArray]:
     """Time how long the bearing takes to turn once around, loop after loop.
 
     The clock starts anew at the frame after each completed turn, and at each gap; rests keep the direction. Reversals
@@ -231,7 +231,7 @@ def loop_times(path: Path, interval: float = 1.0) -> tuple[FloatArray, IntArray]
     return np.array(times, dtype=float) / path.sampling.rate, np.array(owners, dtype=np.int64)
 
 
-def describe_path(path: Path, interval: float = 1.0, window: float = 60.0) -> PathShape:
+def describe_path(path: Trajectory, interval: float = 1.0, window: float = 60.0) -> PathShape:
     """Summarise speed, turning, radius and loops by their medians over time.
 
     Parameters
@@ -259,7 +259,7 @@ def describe_path(path: Path, interval: float = 1.0, window: float = 60.0) -> Pa
 
 
 def bearing_spectrum(
-    path: Path,
+    path: Trajectory,
     segment: float = 600.0,
     interval: float | None = None,
     component: Literal["both", "cosine"] = "both",
@@ -326,11 +326,11 @@ def _welch_segments(segments: Segments, length: int) -> IntArray:
     return counts
 
 
-def _interval_frames(path: Path, interval: float | None) -> int:
+def _interval_frames(path: Trajectory, interval: float | None) -> int:
     return 1 if interval is None else path.sampling.frames(interval, "interval")
 
 
-def _successive_steps(path: Path, lag: int) -> tuple[IntArray, FloatArray, FloatArray]:
+def _successive_steps(path: Trajectory, lag: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Frames in the middle of two intervals, and the displacements over both."""
     middle = path.segments.window_starts(2 * lag + 1) + lag
     here = path.centroid[middle]
@@ -343,7 +343,7 @@ def _angle(steps: FloatArray) -> FloatArray:
     return np.where((x != 0) | (y != 0), np.arctan2(y, x), np.nan)
 
 
-def _held_steps(path: Path, interval: float | None) -> tuple[FloatArray, Segments]:
+def _held_steps(path: Trajectory, interval: float | None) -> tuple[FloatArray, Segments]:
     """Displacements that last through rests, and the runs in which they are known."""
     lag = _interval_frames(path, interval)
     held = np.full(path.centroid.shape, np.nan)
@@ -357,7 +357,7 @@ def _held_steps(path: Path, interval: float | None) -> tuple[FloatArray, Segment
     return held, Segments(bounds=known, offsets=path.segments.offsets, individuals=path.segments.individuals)
 
 
-def _per_row(path: Path, rows: IntArray, found: FloatArray) -> FloatArray:
+def _per_row(path: Trajectory, rows: IntArray, found: FloatArray) -> FloatArray:
     values = np.full(len(path.centroid), np.nan)
     values[rows] = found
     return values

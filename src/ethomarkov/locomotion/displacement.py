@@ -11,7 +11,7 @@ from ethomarkov._core.interval import Interval, Scale, interval_of_mean, mean_ba
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.trajectory import Trajectory
 
 Convention = Literal["slope/4", "slope"]
 
@@ -143,7 +143,7 @@ def paper_lags(longest: float = 150.0, n: int = 300) -> FloatArray:
 
 
 def msd(
-    path: Path, lags: FloatArray | None = None, *, across_gaps: bool = False, over: str = "animals"
+    path: Trajectory, lags: FloatArray | None = None, *, across_gaps: bool = False, over: str = "animals"
 ) -> Displacement:
     """Average the squared displacement of every animal over all pairs of frames a lag apart.
 
@@ -182,7 +182,7 @@ def msd(
     )
 
 
-def ensemble_msd(paths: Iterable[Path], lags: FloatArray) -> Displacement:
+def ensemble_msd(paths: Iterable[Trajectory], lags: FloatArray) -> Displacement:
     """Measure simulated runs one after the other, holding only one path at a time.
 
     Parameters
@@ -306,11 +306,11 @@ def diffusion(
     )
 
 
-def _default_frames(path: Path) -> IntArray:
+def _default_frames(path: Trajectory) -> IntArray:
     return np.unique(np.rint(np.geomspace(1, max(1, path.segments.longest() // 4), 200)).astype(np.int64))
 
 
-def _whole_frames(path: Path, lags: FloatArray) -> IntArray:
+def _whole_frames(path: Trajectory, lags: FloatArray) -> IntArray:
     frames = np.array([path.sampling.frames(float(lag), "lag") for lag in np.atleast_1d(lags)], dtype=np.int64)
     if frames.size == 0 or (np.diff(frames) <= 0).any():
         raise SamplingError("The lags must be at least one and ascend from frame to frame. Sort them, drop doubles.")

@@ -24,7 +24,7 @@ PAPER_ROTATIONS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DragSearch:
+class DragSettings:
     """How to look for the drag ratio.
 
     Parameters
@@ -102,7 +102,7 @@ class DragFit:
     median_by_individual: tuple[Interval, ...]
     is_mirrored: BoolArray = array_field("animal")
     mirror_losses: FloatArray = array_field("animal", "mirror")
-    search: DragSearch
+    search: DragSettings
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -130,7 +130,7 @@ def fit_drag_ratio(
     body_length: float | FloatArray,
     *,
     basis: PostureBasis | None = None,
-    search: DragSearch | None = None,
+    search: DragSettings | None = None,
     rng: Rng = 0,
 ) -> DragFit:
     """Find the drag ratio whose computed paths match measured ones.
@@ -156,7 +156,7 @@ def fit_drag_ratio(
     SI, "Resistive force theory simulations", and Fig. S5(a). The loss of each window is computed on a grid of log α;
     a bounded search between the neighbours of the least value refines it.
     """
-    search, rng = search or DragSearch(), as_generator(rng)
+    search, rng = search or DragSettings(), as_generator(rng)
     measured = np.asarray(centroid.values if isinstance(centroid, Series) else centroid, dtype=float)
     if measured.shape != (len(postures.values), 2):
         raise InputFormatError(
@@ -210,7 +210,7 @@ class _Window:
     sums: FloatArray
     measured: ComplexArray
     body_length: float
-    search: DragSearch
+    search: DragSettings
 
     def mirrored(self) -> "_Window":
         return _Window(sums=self.sums, measured=self.measured.conj(), body_length=self.body_length, search=self.search)

@@ -10,8 +10,8 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion.drag import DragFit, rms_distance
-from ethomarkov.locomotion.path import Path
 from ethomarkov.locomotion.resistive import propel
+from ethomarkov.locomotion.trajectory import Trajectory
 from ethomarkov.posture.basis import PostureBasis
 
 SHOWN_DRAG_RATIOS = (5.0, 30.0, 1000.0)
@@ -77,7 +77,7 @@ def typical_window(
     postures: Series,
     basis: PostureBasis,
     drag: DragFit,
-    measured: Path,
+    measured: Trajectory,
     body_length: FloatArray,
     drag_ratios: Sequence[float] = SHOWN_DRAG_RATIOS,
 ) -> DragExample:

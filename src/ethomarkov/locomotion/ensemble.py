@@ -10,19 +10,19 @@ from ethomarkov._core.random import Rng
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.locomotion.path import Path
 from ethomarkov.locomotion.resistive import Scheme, propel
 from ethomarkov.locomotion.ring import confine
+from ethomarkov.locomotion.trajectory import Trajectory
 from ethomarkov.posture import PostureBasis
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.simulation.postures import UnfoldMethod
 
-Measure = Callable[[Series, Path], FloatArray]
+Measure = Callable[[Series, Trajectory], FloatArray]
 """Anything measured on one run, from its postures and its path; the same shape for all runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlRule:
+class CrawlSettings:
     """How simulated animals move.
 
     Parameters
@@ -55,8 +55,8 @@ class CrawlRule:
 
 
 def crawl(
-    animal: MarkovAnimal, basis: PostureBasis, rule: CrawlRule, *, rng: Rng = 0, threads: int = 1
-) -> Iterator[tuple[Series, Path]]:
+    animal: MarkovAnimal, basis: PostureBasis, rule: CrawlSettings, *, rng: Rng = 0, threads: int = 1
+) -> Iterator[tuple[Series, Trajectory]]:
     """Simulate postures and paths, a block of runs at a time.
 
     Parameters
@@ -82,7 +82,7 @@ def crawl(
         yield postures, move(postures, basis, rule, threads=threads)
 
 
-def move(postures: Series, basis: PostureBasis, rule: CrawlRule, *, threads: int = 1) -> Path:
+def move(postures: Series, basis: PostureBasis, rule: CrawlSettings, *, threads: int = 1) -> Trajectory:
     """Compute the paths of postures."""
     path = propel(
         postures,
@@ -110,11 +110,11 @@ class Gathered:
 
     values: Mapping[str, FloatArray]
     postures: Series
-    path: Path
+    path: Trajectory
 
 
 def gather(
-    runs: Iterable[tuple[Series, Path]],
+    runs: Iterable[tuple[Series, Trajectory]],
     measures: Mapping[str, Measure],
     *,
     threads: int = 1,
@@ -135,11 +135,11 @@ def gather(
         Called after every block, with the number of runs that are to come in all.
     """
     found: dict[str, list[FloatArray]] = {name: [] for name in measures}
-    kept: tuple[Series, Path] | None = None
+    kept: tuple[Series, Trajectory] | None = None
     n_done = 0
     for postures, path in runs:
         kept = kept or (postures, path)
-        pieces = [(postures.of(i), path.of(i)) for i in range(postures.segments.n_individuals)]
+        pieces = [(postures.cut(i), path.cut(i)) for i in range(postures.segments.n_individuals)]
         for values in map_pieces(lambda piece: _measure(piece[0], piece[1], measures), pieces, threads):
             for name, value in values.items():
                 found[name].append(value)
@@ -152,5 +152,5 @@ def gather(
     return Gathered(values=values, postures=kept[0], path=kept[1])
 
 
-def _measure(postures: Series, path: Path, measures: Mapping[str, Measure]) -> dict[str, FloatArray]:
+def _measure(postures: Series, path: Trajectory, measures: Mapping[str, Measure]) -> dict[str, FloatArray]:
     return {name: measure(postures, path) for name, measure in measures.items()}

@@ -8,7 +8,7 @@ from ethomarkov._core.parallel import map_pieces
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.trajectory import Trajectory
 from ethomarkov.posture import PostureBasis
 
 Scheme = Literal["midpoint", "paper"]
@@ -25,7 +25,7 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
     basis: PostureBasis | None = None,
     scheme: Scheme = "midpoint",
     threads: int = 1,
-) -> Path:
+) -> Trajectory:
     """Compute the path of a body from its postures.
 
     Parameters
@@ -73,7 +73,7 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
         centroid[start:stop] *= lengths[individual]
 
     map_pieces(propel_run, angles.segments, threads)
-    return Path(
+    return Trajectory(
         centroid=centroid,
         heading=heading,
         segments=angles.segments,
@@ -83,7 +83,7 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
 
 
 def skeletons(
-    path: Path,
+    path: Trajectory,
     angles: Series,
     rows: IntArray | None = None,
     *,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.trajectory import Trajectory
 
 COPPER_RING_RADIUS_MM = 25.5
 """Inner radius of the ring in which the worms of the paper crawled."""
@@ -18,8 +18,8 @@ SLACK = 1 + 1e-12  # a step that ends on the wall may be rounded to just beyond 
 
 
 def confine(
-    path: Path, radius: float, centre: Sequence[float] = (0.0, 0.0), rule: Literal["reflect", "slide"] = "reflect"
-) -> Path:
+    path: Trajectory, radius: float, centre: Sequence[float] = (0.0, 0.0), rule: Literal["reflect", "slide"] = "reflect"
+) -> Trajectory:
     """Keep a path inside a ring by turning the animal at the wall.
 
     The length of every step stays as it was, and so does every turn the animal makes of its own. A step that would
@@ -63,7 +63,7 @@ def confine(
             walk(points, turned, float(radius), rule == "reflect")
             centroid[start:stop] = points + middle
             heading[start:stop] += turned
-    return Path(
+    return Trajectory(
         centroid=centroid,
         heading=heading,
         segments=path.segments,
@@ -72,7 +72,7 @@ def confine(
     )
 
 
-def _check(path: Path, radius: float, rule: str) -> None:
+def _check(path: Trajectory, radius: float, rule: str) -> None:
     if rule not in ("reflect", "slide"):
         raise InputFormatError(f"rule={rule!r} is not known. Use 'reflect' or 'slide'.")
     first, last = path.segments.pairs(1)

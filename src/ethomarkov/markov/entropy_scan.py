@@ -21,7 +21,7 @@ FEWEST_VISITS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScanGrid:
+class ScanSettings:
     """What is scanned.
 
     Parameters
@@ -47,17 +47,17 @@ class ScanGrid:
     seed: int = 0
 
 
-def quick_grid(postures: Series, seed: int = 0) -> ScanGrid:
+def quick_grid(postures: Series, seed: int = 0) -> ScanSettings:
     """Choose a small grid for a first look: up to 1.25 s, and up to a microstate per ten sequences of an animal."""
     longest = max(2, round(1.25 * postures.sampling.rate))
     n_delays = tuple(dict.fromkeys(int(k) for k in np.geomspace(1, longest, 10).round()))
     most = max(20, int(np.median(postures.segments.count_rows())) // 10)
-    n_states = tuple(n for n in ScanGrid().n_states if 10 <= n <= most)
-    return ScanGrid(n_delays=n_delays, n_states=n_states, first_iterations=8, further_iterations=3, seed=seed)
+    n_states = tuple(n for n in ScanSettings().n_states if 10 <= n <= most)
+    return ScanSettings(n_delays=n_delays, n_states=n_states, first_iterations=8, further_iterations=3, seed=seed)
 
 
 def scan_entropy(
-    postures: Series, grid: ScanGrid | None = None, *, threads: int = 1, progress: Progress | None = None
+    postures: Series, grid: ScanSettings | None = None, *, threads: int = 1, progress: Progress | None = None
 ) -> EntropyTable:
     """Measure entropy rates for every sequence length and number of microstates.
 
@@ -73,13 +73,13 @@ def scan_entropy(
     threads, progress
         Animals are scanned side by side; the result does not depend on it.
     """
-    grid = grid or ScanGrid()
+    grid = grid or ScanSettings()
     n_animals = postures.segments.n_individuals
     if grid.scope == "pooled":
         rates, entropies = _scan(postures, grid, generator(grid.seed, "scan"), threads, progress)
     else:
         answers = map_tasks(
-            lambda i: _scan(postures.of(i), grid, generator(grid.seed, "scan", i), 1, None),
+            lambda i: _scan(postures.cut(i), grid, generator(grid.seed, "scan", i), 1, None),
             range(n_animals),
             threads=threads,
             progress=progress,
@@ -99,7 +99,7 @@ def scan_entropy(
 
 
 def _scan(
-    postures: Series, grid: ScanGrid, rng: np.random.Generator, threads: int, progress: Progress | None
+    postures: Series, grid: ScanSettings, rng: np.random.Generator, threads: int, progress: Progress | None
 ) -> tuple[FloatArray, FloatArray]:
     """Scan with one partition for all animals of a series."""
     shape = (len(grid.n_delays), len(grid.n_states), postures.segments.n_individuals)
@@ -130,7 +130,7 @@ def _scan(
     return rates, entropies
 
 
-def _seed_frames(postures: Series, grid: ScanGrid, rng: np.random.Generator) -> IntArray:
+def _seed_frames(postures: Series, grid: ScanSettings, rng: np.random.Generator) -> IntArray:
     """Choose frames to seed from, far from each other in sequences of medium length."""
     n_delays = min(grid.n_delays[len(grid.n_delays) // 2], postures.segments.longest())
     medium = DelayEmbedding(max(n_delays, grid.n_delays[0])).transform(postures)
@@ -144,7 +144,7 @@ def _partition(
     rows: IntArray,
     seeds: IntArray,
     before: IntArray | None,
-    grid: ScanGrid,
+    grid: ScanSettings,
     threads: int,
 ) -> IntArray:
     """Divide points, starting from the partition of a shorter sequence or from the seeds."""
@@ -169,7 +169,7 @@ def _entropies(symbols: Symbols) -> tuple[FloatArray, FloatArray]:
     values = []
     for i in range(symbols.segments.n_individuals):
         try:
-            chain = MarkovChain.from_symbols(symbols.of(i), symbols.sampling.interval)
+            chain = MarkovChain.from_symbols(symbols.mask(i), symbols.sampling.interval)
         except EthomarkovError:  # an animal without two connected states has no entropy rate
             values.append((np.nan, np.nan))
             continue

@@ -78,7 +78,7 @@ def scan_lags(
     n_animals = symbols.segments.n_individuals
     tasks = [(lag, i) for lag in lags for i in range(n_animals)]
     times = map_tasks(
-        lambda task: _slow_times(symbols.of(task[1]), float(task[0]), n_modes, of),
+        lambda task: _slow_times(symbols.mask(task[1]), float(task[0]), n_modes, of),
         tasks,
         threads=threads,
         progress=progress,

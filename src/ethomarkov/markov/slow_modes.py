@@ -43,7 +43,7 @@ def animal_chains(symbols: Symbols, lag: float) -> tuple[MarkovChain, ...]:
     found = []
     for individual in range(symbols.segments.n_individuals):
         try:
-            found.append(MarkovChain.from_symbols(symbols.of(individual), lag))
+            found.append(MarkovChain.from_symbols(symbols.mask(individual), lag))
         except EthomarkovError:  # an animal too short for the lag
             continue
     return tuple(found)

@@ -191,7 +191,7 @@ class BehaviourModel:
         start
             Where walks begin; see `MarkovAnimal.from_symbols`.
         """
-        symbols = self.symbols if individual is None else self.symbols.of(individual)
+        symbols = self.symbols if individual is None else self.symbols.mask(individual)
         name = "all" if individual is None else self.individuals[individual]
         step, passage = self.steps
         return MarkovAnimal.from_symbols(

@@ -29,7 +29,7 @@ from ethomarkov.model.behaviour import BehaviourModel
 
 LONGEST_LAG, N_LAGS = 16, 20
 """Longest lag at which the chain of states is counted, in lags of the model, and how many lags up to it."""
-ENOUGH_STAYS = 50
+ENOUGH_DWELLS = 50
 """Stays below which laws of dwell times are not compared."""
 
 
@@ -131,8 +131,8 @@ def dwell_laws(kinetics: Kinetics, seed: int) -> dict[str, LawChoice]:
     """Compare laws of the dwell times in every state that was visited often enough."""
     found = {}
     for state, name in enumerate(kinetics.names):
-        stays = kinetics.dwells.of(state)
-        if len(stays.complete) < ENOUGH_STAYS:
+        stays = kinetics.dwells.in_state(state)
+        if len(stays.complete) < ENOUGH_DWELLS:
             continue
         try:
             found[name] = choose_law(stays, rng=generator(seed, "laws", state))

@@ -8,10 +8,9 @@ from ethomarkov._core.random import Rng
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.locomotion import Path as AnimalPath
-from ethomarkov.locomotion import propel
+from ethomarkov.locomotion import Trajectory, propel
 from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd, paper_lags
-from ethomarkov.locomotion.drag import DragFit, DragSearch, fit_drag_ratio
+from ethomarkov.locomotion.drag import DragFit, DragSettings, fit_drag_ratio
 from ethomarkov.model.behaviour import BehaviourModel
 
 
@@ -35,8 +34,8 @@ class Reconstruction:
         The drag ratio that fits best; None without a measured path.
     """
 
-    computed: AnimalPath
-    measured: AnimalPath | None
+    computed: Trajectory
+    measured: Trajectory | None
     body_length: FloatArray = array_field("individual")
     is_fitted: bool
     speed_correlation: FloatArray = array_field("individual")
@@ -68,11 +67,11 @@ def body_lengths(model: BehaviourModel) -> tuple[FloatArray, bool]:
         return lengths, False
     computed = propel(model.postures, model.drag_ratio, basis=model.body_basis(), scheme=model.scheme)
     for individual in missing:
-        lengths[individual] = _matching_length(measured.of(int(individual)), computed.of(int(individual)))
+        lengths[individual] = _matching_length(measured.cut(int(individual)), computed.cut(int(individual)))
     return lengths, True
 
 
-def _matching_length(measured: AnimalPath, computed: AnimalPath) -> float:
+def _matching_length(measured: Trajectory, computed: Trajectory) -> float:
     there, here = measured.speed(), computed.speed()
     known = np.isfinite(there) & np.isfinite(here)
     if not known.any():
@@ -80,16 +79,16 @@ def _matching_length(measured: AnimalPath, computed: AnimalPath) -> float:
     return float((there[known] @ here[known]) / (here[known] @ here[known]))
 
 
-def measured_path(model: BehaviourModel) -> AnimalPath | None:
+def measured_path(model: BehaviourModel) -> Trajectory | None:
     """Give the measured paths of a model's animals, in their own unit; None where there is none."""
     measured = model.measured
     if measured is None or not measured.has_path:
         return None
-    return AnimalPath.from_points(measured.centroid, model.postures, measured.length_unit or "mm")
+    return Trajectory.from_points(measured.centroid, model.postures, measured.length_unit or "mm")
 
 
 def reconstruct_paths(
-    model: BehaviourModel, search: DragSearch | None = None, *, rng: Rng = 0, threads: int = 1
+    model: BehaviourModel, search: DragSettings | None = None, *, rng: Rng = 0, threads: int = 1
 ) -> Reconstruction:
     """Compute the paths of animals from their postures and compare them with the measured ones.
 
@@ -125,7 +124,7 @@ def reconstruct_paths(
 
 
 def _fitted_drag(
-    model: BehaviourModel, measured: AnimalPath, lengths: FloatArray, search: DragSearch | None, rng: Rng
+    model: BehaviourModel, measured: Trajectory, lengths: FloatArray, search: DragSettings | None, rng: Rng
 ) -> DragFit | None:
     """Fit the drag ratio; None where no gap-free stretch is long enough."""
     try:
@@ -141,11 +140,11 @@ def _fitted_drag(
         return None
 
 
-def _speed_correlations(computed: AnimalPath, measured: AnimalPath | None) -> FloatArray:
+def _speed_correlations(computed: Trajectory, measured: Trajectory | None) -> FloatArray:
     n = computed.segments.n_individuals
     found = np.full(n, np.nan)
     for k in range(n if measured is not None else 0):
-        here, there = computed.of(k).speed(), measured.of(k).speed() if measured is not None else np.empty(0)
+        here, there = computed.cut(k).speed(), measured.cut(k).speed() if measured is not None else np.empty(0)
         known = np.isfinite(here) & np.isfinite(there)
         if known.sum() > 2 and np.ptp(here[known]) > 0 and np.ptp(there[known]) > 0:
             found[k] = np.corrcoef(here[known], there[known])[0, 1]

@@ -8,7 +8,7 @@ import numpy as np
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.coarse.stability import compare_seeds
-from ethomarkov.coarse.tree import GrowthRule, grow_tree
+from ethomarkov.coarse.tree import GrowthSettings, grow_tree
 from ethomarkov.markov import MarkovChain
 from ethomarkov.model.behaviour import BehaviourModel
 from ethomarkov.states import DelayEmbedding, Partition
@@ -32,7 +32,7 @@ class SeedStability:
 
 def stability_over_seeds(
     model: BehaviourModel,
-    growth: GrowthRule,
+    growth: GrowthSettings,
     seeds: range,
     *,
     partition: Literal["lloyd", "minibatch"] = "lloyd",

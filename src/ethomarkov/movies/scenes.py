@@ -24,7 +24,7 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.locomotion import Path, skeletons
+from ethomarkov.locomotion import Trajectory, skeletons
 from ethomarkov.locomotion.resistive import individual_lengths
 from ethomarkov.movies.stage import FAINT, INK, Body, PixelImage, Shot, Stage, StageScene
 from ethomarkov.posture import centerline_from_angles
@@ -66,7 +66,7 @@ class Behaviour:
 
 
 def crawl_scene(  # noqa: PLR0913 (the options of a scene are kept flat)
-    path: Path,
+    path: Trajectory,
     angles: Series,
     *,
     body_length: float | FloatArray = 1.0,
@@ -192,7 +192,7 @@ def tour_scene(
     names: Sequence[str],
     colours: Sequence[str],
     *,
-    paths: Sequence[Path] | None = None,
+    paths: Sequence[Trajectory] | None = None,
     loops: int = 3,
     shot: Shot | None = None,
 ) -> StageScene:
@@ -215,7 +215,7 @@ def tour_scene(
     _check_tour(sequences, names, colours, paths)
     sampling = sequences[0].sampling
     chosen = [shot.rows(series.segments, series.sampling) for series in sequences]
-    moved: Sequence[Path | None] = [None] * len(sequences) if paths is None else paths
+    moved: Sequence[Trajectory | None] = [None] * len(sequences) if paths is None else paths
     bodies = [
         _centred(series.values[rows]) if path is None else _amid(skeletons(path, series, rows))
         for series, rows, path in zip(sequences, chosen, moved, strict=True)
@@ -576,7 +576,7 @@ def _check_colours(names: Sequence[str], colours: Sequence[str]) -> None:
 
 
 def _check_tour(
-    sequences: Sequence[Series], names: Sequence[str], colours: Sequence[str], paths: Sequence[Path] | None
+    sequences: Sequence[Series], names: Sequence[str], colours: Sequence[str], paths: Sequence[Trajectory] | None
 ) -> None:
     _check_colours(names, colours)
     if not 0 < len(sequences) == len(names) == len(sequences if paths is None else paths):

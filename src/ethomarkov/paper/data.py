@@ -13,7 +13,7 @@ from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io import read
 from ethomarkov.io.readers.npz import load_arrays
-from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.markov.selection import EntropyTable, LagTable
 from ethomarkov.paper.published import N_WORMS
 from ethomarkov.posture import PostureBasis
@@ -50,7 +50,7 @@ class PaperData:
     recording: Recording | None = None
     basis: PostureBasis | None = None
     worms: tuple[int, ...] = ()
-    paths: AnimalPath | None = None
+    paths: Trajectory | None = None
     scan: EntropyTable | None = None
     lags: LagTable | None = None
     synthetic: SyntheticWorms | None = None
@@ -180,13 +180,13 @@ def _identify(recording: Recording) -> Iterable[int]:
         yield int(away.argmin()) if n_frames == FRAMES and away.min() <= NEAR else -1
 
 
-def _read_paths(archive: Mapping[str, Any]) -> AnimalPath | None:
+def _read_paths(archive: Mapping[str, Any]) -> Trajectory | None:
     points = np.array(archive["centroid_mm"], dtype=float)
     if points.ndim != 3:
         return None
     rows = bridge(points).reshape(-1, 2)
     like = Series.from_rows(rows, RATE, np.arange(len(points) + 1) * points.shape[1])
-    return AnimalPath.from_points(rows, like, "mm")
+    return Trajectory.from_points(rows, like, "mm")
 
 
 def bridge(tracks: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.passage import count_by_unit, resampled_units
 from ethomarkov.foraging.food import food_curve
 from ethomarkov.foraging.states import Foraging, state_shares
-from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.locomotion.displacement import diffusion, msd, paper_lags
 from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.selection import EntropyTable, choose_lag, choose_n_delays, choose_n_states, gain_intervals
@@ -58,12 +58,12 @@ def _scan_choices(scan: EntropyTable, note: str) -> Estimates:
     return found
 
 
-def path_estimates(path: AnimalPath, worms: Iterable[int]) -> Estimates:
+def path_estimates(path: Trajectory, worms: Iterable[int]) -> Estimates:
     """Measure how far worms got; every individual of the path is one of the paper's."""
     far, fit = msd(path, np.array(MSD_LAGS), across_gaps=True), diffusion(msd(path, paper_lags(), across_gaps=True))
     found: Estimates = {}
     for i, worm in enumerate(worms):
-        speed = path.of(i).speed()
+        speed = path.cut(i).speed()
         found[f"worm {worm} slope"] = Found(interval=point(fit.slope[i]), n_worms=1)
         found[f"worm {worm} exponent"] = Found(interval=point(fit.exponent[i]), n_worms=1)
         found[f"worm {worm} speed"] = Found(interval=point(float(np.nanmean(speed))), n_worms=1)
@@ -72,7 +72,7 @@ def path_estimates(path: AnimalPath, worms: Iterable[int]) -> Estimates:
     return found
 
 
-def exponent_estimates(path: AnimalPath) -> Estimates:
+def exponent_estimates(path: Trajectory) -> Estimates:
     """Average over worms how the squared displacement grows."""
     far = msd(path, paper_lags(), across_gaps=True)
     table = np.array([np.interp(list(EXPONENTS), far.lags, row) for row in far.exponent])
@@ -90,7 +90,7 @@ def own_path_estimates(evidence: Evidence) -> Estimates:
     found = exponent_estimates(path) if path is not None and path.segments.longest() > LONG * RATE else {}
     for i, worm in enumerate(worms):
         if path is not None and worm >= 0:
-            found |= path_estimates(path.of(i), [worm])
+            found |= path_estimates(path.cut(i), [worm])
     return found
 
 
@@ -144,7 +144,7 @@ def time_estimates(evidence: Evidence, relaxed: WormRelaxation) -> Estimates:
     found |= {f"reversible time {mode}": evidence.over_animals(times[mode - 2]) for mode in (2, 3, 4, 5, 6, 11)}
     for i, worm in enumerate(evidence.worms):
         if worm >= 0:
-            interval = _time_over_blocks(evidence.model.symbols.of(i), chain.lag, float(times[0, i]))
+            interval = _time_over_blocks(evidence.model.symbols.mask(i), chain.lag, float(times[0, i]))
             found[f"worm {worm} reversible time"] = Found(interval=interval, n_worms=evidence.n_worms)
     distinct = relaxed.chain_times
     return found | {

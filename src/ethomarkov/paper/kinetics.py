@@ -20,7 +20,7 @@ from ethomarkov.paper.data import RATE
 from ethomarkov.paper.evidence import PIROUETTE, RUN, Estimates, Evidence
 from ethomarkov.paper.published import WAVELENGTHS
 from ethomarkov.paper.scoring import Found
-from ethomarkov.posture import EventRule, find_events, phase_velocity, wavelength
+from ethomarkov.posture import EventSettings, find_events, phase_velocity, wavelength
 from ethomarkov.states import Symbols
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.drifting import entry_rate
@@ -90,7 +90,7 @@ def _state_estimates(evidence: Evidence, cut: Cut) -> Estimates:
 def _coherence(evidence: Evidence, cut: Cut) -> Found:
     """Give the coherence of the first division its interval, by counting its transitions without each animal."""
     model, lag = evidence.model, evidence.model.chain.lag
-    counts = np.array([_transitions(model.states(MACRO).of(i), lag) for i in range(evidence.n_worms)])
+    counts = np.array([_transitions(model.states(MACRO).mask(i), lag) for i in range(evidence.n_worms)])
     without = leave_one_out(counts)
     with np.errstate(invalid="ignore"):
         kept = np.diagonal(without, axis1=1, axis2=2) / without.sum(axis=2)
@@ -152,7 +152,7 @@ def _trait_estimates(evidence: Evidence) -> Estimates:
 def _jump_estimates(evidence: Evidence, names: Sequence[str]) -> Estimates:
     """Probabilities of the next state, frame by frame."""
     states = evidence.model.states(evidence.model.finest)
-    counts = np.array([jump_chain(states.of(i)).counts for i in range(evidence.n_worms)])
+    counts = np.array([jump_chain(states.mask(i)).counts for i in range(evidence.n_worms)])
     without = leave_one_out(counts)
     with np.errstate(invalid="ignore"):
         left_out = without / without.sum(axis=2, keepdims=True)
@@ -178,11 +178,11 @@ def _posture_estimates(evidence: Evidence) -> Estimates:
     """Autocorrelations, events, and pirouettes in the course of time."""
     model = evidence.model
     landmarks = [
-        _landmarks(autocorrelation(model.postures.of(i), 6.0, across_gaps=True).values[0])
+        _landmarks(autocorrelation(model.postures.cut(i), 6.0, across_gaps=True).values[0])
         for i in range(evidence.n_worms)
     ]
     found = {key: evidence.over_animals(np.array([one[key] for one in landmarks]), "signed") for key in landmarks[0]}
-    counts = find_events(model.postures, EventRule.paper()).counts()
+    counts = find_events(model.postures, EventSettings.paper()).counts()
     minutes = np.diff(model.postures.segments.offsets) / model.postures.sampling.rate / 60
     for k, key in enumerate(("reversals", "ventral turns", "dorsal turns")):
         found[key] = evidence.over_animals(counts[:, k] / minutes)

@@ -90,7 +90,7 @@ def measure_seeded_entropy(
     if not named:
         return None
     rates = map_tasks(
-        lambda task: _seeded_rate(postures.of(task[0]), task[1]),
+        lambda task: _seeded_rate(postures.cut(task[0]), task[1]),
         [(i, seed + k) for i, _ in named for k in range(N_SEEDS)],
         threads=threads,
         progress=progress,
@@ -123,14 +123,14 @@ def measure_relaxation(
     lags = np.union1d(lag_grid(symbols, LONGEST_LAG, N_LAGS), [lag])
     published = Shuffles(n=shuffles.n, recipe="resample", seed=shuffles.seed)
     floors = map_tasks(
-        lambda i: _floor_times(symbols.of(i), lag, published),
+        lambda i: _floor_times(symbols.mask(i), lag, published),
         range(n_animals),
         threads=threads,
         progress=progress,
         what="noise floors",
     )
     times = map_tasks(
-        lambda i: _distinct_times(symbols.of(i), lag), range(n_animals), threads=threads, progress=progress
+        lambda i: _distinct_times(symbols.mask(i), lag), range(n_animals), threads=threads, progress=progress
     )
     return WormRelaxation(
         lag_scan=scan_lags(symbols, lags, n_modes=N_MODES, threads=threads, progress=progress),

@@ -4,7 +4,7 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import Progress
 from ethomarkov.coarse import Cut
 from ethomarkov.markov import MarkovChain
-from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
+from ethomarkov.markov.entropy_scan import ScanSettings, scan_entropy
 from ethomarkov.markov.noise_floor import Shuffles
 from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.model.behaviour import BehaviourModel
@@ -17,7 +17,7 @@ from ethomarkov.study.stage import Size, Stage, stage
 from ethomarkov.study.study import STAGES
 
 
-def scan_grid(*, is_small: bool, seed: int) -> ScanGrid:
+def scan_grid(*, is_small: bool, seed: int) -> ScanSettings:
     """Give the grid of the scan, with all cells that were published.
 
     Parameters
@@ -30,8 +30,8 @@ def scan_grid(*, is_small: bool, seed: int) -> ScanGrid:
     n_delays = {k for k, _ in ENTROPY_RATES} | {k + step for k in GAINS for step in (0, 1)}
     n_states = {n for _, n in ENTROPY_RATES}
     if not is_small:
-        n_delays, n_states = n_delays | set(ScanGrid().n_delays), n_states | set(ScanGrid().n_states)
-    return ScanGrid(n_delays=tuple(sorted(n_delays)), n_states=tuple(sorted(n_states)), seed=seed)
+        n_delays, n_states = n_delays | set(ScanSettings().n_delays), n_states | set(ScanSettings().n_states)
+    return ScanSettings(n_delays=tuple(sorted(n_delays)), n_states=tuple(sorted(n_states)), seed=seed)
 
 
 def _scan_seconds(size: Size) -> float:

@@ -5,10 +5,10 @@ from ethomarkov.posture.basis import PostureBasis
 from ethomarkov.posture.bodywave import head_tail_bend, paper_gamma, phase_velocity, wavelength
 from ethomarkov.posture.centerline import even_centerline
 from ethomarkov.posture.egocentric import align_keypoints
-from ethomarkov.posture.events import EventRule, Events, find_events
+from ethomarkov.posture.events import Events, EventSettings, find_events
 
 __all__ = [
-    "EventRule",
+    "EventSettings",
     "Events",
     "PostureBasis",
     "align_keypoints",

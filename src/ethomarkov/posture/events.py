@@ -16,7 +16,7 @@ EVENT_KINDS = ("reversal", "ventral turn", "dorsal turn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRule:
+class EventSettings:
     """What counts as an event.
 
     Parameters
@@ -40,7 +40,7 @@ class EventRule:
     min_duration: float = 0.5
 
     @classmethod
-    def paper(cls) -> "EventRule":
+    def paper(cls) -> "EventSettings":
         """Give the published rule: thresholds on γ, and nine frames of 1/16 s where the text says half a second."""
         return cls(bend="gamma", turn=3.5e-4, straight=3e-4, min_duration=9 / 16)
 
@@ -92,7 +92,7 @@ class Events:
             return self.counts() / (self.observed[:, None] / 60.0)
 
 
-def find_events(amplitudes: Series, rule: EventRule | None = None, *, omega: FloatArray | None = None) -> Events:
+def find_events(amplitudes: Series, rule: EventSettings | None = None, *, omega: FloatArray | None = None) -> Events:
     """Find reversals and turns.
 
     Parameters
@@ -100,7 +100,7 @@ def find_events(amplitudes: Series, rule: EventRule | None = None, *, omega: Flo
     amplitudes
         Mode amplitudes in the convention of the eigenworms.
     rule
-        Thresholds; the default uses a₃, `EventRule.paper` the published γ.
+        Thresholds; the default uses a₃, `EventSettings.paper` the published γ.
     omega
         Phase velocity of every frame, where it is known already; else `phase_velocity` measures it.
 
@@ -108,7 +108,7 @@ def find_events(amplitudes: Series, rule: EventRule | None = None, *, omega: Flo
     -----
     SI, "Estimating the rate of reversals, dorsal and ventral turn events". An event ends at a gap.
     """
-    rule = rule or EventRule()
+    rule = rule or EventSettings()
     bend = rule.measure(amplitudes)
     omega = phase_velocity(amplitudes) if omega is None else omega
     with np.errstate(invalid="ignore"):

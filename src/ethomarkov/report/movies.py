@@ -53,7 +53,7 @@ def write_pair(
     own = names.index(runs.name) if runs.name in names else 0
     pair = posture_pair_scene(
         basis.reconstruct(longest_stretch(postures, own)),
-        basis.reconstruct(runs.postures.of(0)),
+        basis.reconstruct(runs.postures.cut(0)),
         names=(f"data, {names[own]}", f"simulation of {runs.name}"),
         shot=Shot(duration=_duration(runs, seconds)),
     )
@@ -65,8 +65,8 @@ def write_crawl(
 ) -> Path:
     """Make the movie of an animal that draws its path; see `write_movies`."""
     crawl = crawl_scene(
-        runs.path.of(0),
-        _body_basis(results).reconstruct(runs.postures.of(0)),
+        runs.path.cut(0),
+        _body_basis(results).reconstruct(runs.postures.cut(0)),
         body_length=runs.body_length,
         behaviour=_behaviour(results, runs),
         shot=Shot(duration=_duration(runs, seconds)),
@@ -122,13 +122,13 @@ def _body_basis(results: Results) -> PostureBasis:
 
 
 def _duration(runs: "Runs", seconds: float) -> float:
-    return min(seconds, len(runs.postures.of(0).values) / runs.postures.sampling.rate)
+    return min(seconds, len(runs.postures.cut(0).values) / runs.postures.sampling.rate)
 
 
 def _behaviour(results: Results, runs: "Runs") -> Behaviour:
     """Tell what the simulated animal does, by the microstates of its own postures."""
     tree = results["tree"]
     level = max(tree.levels)
-    sequences = DelayEmbedding(results["settings"].n_delays).transform(runs.postures.of(0))
+    sequences = DelayEmbedding(results["settings"].n_delays).transform(runs.postures.cut(0))
     labels = results["microstates"].label(sequences).relabel(tree.states_at(level)).labels
     return Behaviour(labels=labels, names=results["names"][level], colours=state_colours(level))

@@ -12,11 +12,10 @@ from ethomarkov.coarse.kinetics import find_dwells, jump_chain, time_budget
 from ethomarkov.coarse.passage import CoarseTimes
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.figures.panel import Results
-from ethomarkov.locomotion import Path as AnimalPath
-from ethomarkov.locomotion import propel
+from ethomarkov.locomotion import Trajectory, propel
 from ethomarkov.locomotion.displacement import Displacement
 from ethomarkov.locomotion.drag_example import DragExample, typical_window
-from ethomarkov.locomotion.ensemble import CrawlRule, crawl
+from ethomarkov.locomotion.ensemble import CrawlSettings, crawl
 from ethomarkov.markov import MarkovChain
 from ethomarkov.markov.slow_modes import SlowModes, animal_chains
 from ethomarkov.model.behaviour import MACRO
@@ -131,8 +130,8 @@ def _kinetics(results: "StudyResults") -> dict[int, Kinetics] | None:
 
 
 def _run_set(study: Study) -> RunSet | None:
-    """Take runs of each animal, of all together, or else of one; a single run, as movies show it, is no ensemble."""
-    for options in ({"animal": EACH}, {"animal": ALL}, {}):
+    """Take the runs that were asked for last; a single run, as movies show it, is no ensemble and hides none."""
+    for options in ({}, {"animal": EACH}, {"animal": ALL}):
         held: RunSet | None = study.held("runs", **options)
         if held is not None and len(held.runs[0].speed) > 1:
             return held
@@ -259,7 +258,7 @@ def _posture_spectra(results: "StudyResults") -> Mapping[str, PostureSpectrum] |
     if not results["runs"] or results["runs"][0].name not in names:
         return None
     own = names.index(results["runs"][0].name)
-    return unfolding_spectra(results.study.model.animal(own), results["postures"].of(own), results["settings"].seed)
+    return unfolding_spectra(results.study.model.animal(own), results["postures"].cut(own), results["settings"].seed)
 
 
 def _drag_example(results: Results) -> DragExample | None:
@@ -269,12 +268,12 @@ def _drag_example(results: Results) -> DragExample | None:
     return typical_window(results["postures"], basis, found.drag, found.measured, found.body_length)
 
 
-def _foraging_paths(results: "StudyResults") -> dict[str, AnimalPath] | None:
+def _foraging_paths(results: "StudyResults") -> dict[str, Trajectory] | None:
     """Let one animal crawl in every state, for ten minutes."""
     found, settings, model = results["foraging"], results["settings"], results.study.model
     if found is None or results["body_basis"] is None:
         return None
-    rule = CrawlRule(
+    rule = CrawlSettings(
         duration=model.whole_steps(EXAMPLE_SECONDS),
         n_runs=1,
         drag_ratio=settings.drag_ratio,
@@ -288,10 +287,10 @@ def _foraging_paths(results: "StudyResults") -> dict[str, AnimalPath] | None:
     }
 
 
-def _shown_path(results: Results) -> AnimalPath | None:
+def _shown_path(results: Results) -> Trajectory | None:
     """Give the measured paths, or else those computed from the postures, if they describe a body."""
     if results["measured_path"] is not None or results["body_basis"] is None:
-        path: AnimalPath | None = results["measured_path"]
+        path: Trajectory | None = results["measured_path"]
         return path
     settings = results["settings"]
     return propel(results["postures"], settings.drag_ratio, basis=results["body_basis"], scheme=settings.scheme)

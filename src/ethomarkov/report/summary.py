@@ -9,7 +9,7 @@ import numpy as np
 from ethomarkov._core.interval import Interval, interval_of_mean
 from ethomarkov._core.series import Series
 from ethomarkov._core.words import count_of
-from ethomarkov.coarse.kinetics import find_dwells, mean_stay
+from ethomarkov.coarse.kinetics import find_dwells, mean_dwell
 from ethomarkov.coarse.naming import describe_states
 from ethomarkov.markov import MarkovChain, entropy_rate
 from ethomarkov.markov.spectrum import relaxation_time, slow_times
@@ -127,7 +127,7 @@ def _state_figures(study: Study, level: int) -> list[Figures]:
         {
             "name": name,
             "share_of_time": float(shares[k]),
-            "mean_dwell_s": asdict(mean_stay(dwells, k)),
+            "mean_dwell_s": asdict(mean_dwell(dwells, k)),
             "stability": float(study.tree.stability[node]),
         }
         for k, (name, node) in enumerate(zip(study.names(level), study.tree.nodes_at(level), strict=True))
@@ -181,7 +181,7 @@ def _simulation_figures(study: Study) -> Figures:
         "tried": study.simulation_choice.rows(),
     }
     if study.path is not None:
-        speeds = [study.path.speed()[study.path.segments.of(i).valid] for i in range(figures["runs"])]
+        speeds = [study.path.speed()[study.path.segments.mask(i).valid] for i in range(figures["runs"])]
         means = np.array([speed[np.isfinite(speed)].mean() for speed in speeds if np.isfinite(speed).any()])
         figures["speed_body_lengths_per_s"] = asdict(interval_of_mean(means, "runs"))
     measured = _measured_speed(study)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ethomarkov._core.types import FloatArray
-from ethomarkov.coarse.kinetics import Dwells, find_dwells, mean_stay
+from ethomarkov.coarse.kinetics import Dwells, find_dwells, mean_dwell
 from ethomarkov.coarse.naming import StateTraits
 from ethomarkov.foraging.states import Foraging
 from ethomarkov.locomotion.displacement import Diffusion
@@ -122,7 +122,7 @@ def _state_rows(study: "Study", over_seeds: FloatArray) -> Iterator[Row]:
                 "measure": float(tree.measure[node]),
                 **{item.name: float(getattr(traits, item.name)[k]) for item in fields(StateTraits)},
                 **_dwell_columns(dwells, k),
-                "complete_stays": len(dwells.of(k).complete),
+                "complete_dwells": len(dwells.in_state(k).complete),
                 "stability_resampled": float(tree.stability[node]),
                 "stability_seeds": float(over_seeds[:, node].mean()) if len(over_seeds) else float("nan"),
                 "divided_because_s": float(tree.relaxation[node]),
@@ -138,8 +138,8 @@ def _state_rows(study: "Study", over_seeds: FloatArray) -> Iterator[Row]:
 
 
 def _dwell_columns(dwells: Dwells, state: int) -> dict[str, float]:
-    mean = mean_stay(dwells, state)
-    return {"mean_stay_s": mean.estimate, "mean_stay_low_s": mean.low, "mean_stay_high_s": mean.high}
+    mean = mean_dwell(dwells, state)
+    return {"mean_dwell_s": mean.estimate, "mean_dwell_low_s": mean.low, "mean_dwell_high_s": mean.high}
 
 
 def _budget_rows(study: "Study", kinetics: Kinetics) -> Iterator[Row]:
@@ -184,7 +184,7 @@ def path_tables(found: Reconstruction, spread: Diffusion | None) -> Tables:
 
 def _path_rows(found: Reconstruction, spread: Diffusion | None) -> Iterator[Row]:
     for k, name in enumerate(found.computed.segments.individuals):
-        computed = found.computed.of(k).speed()
+        computed = found.computed.cut(k).speed()
         row: Row = {
             "animal": name,
             "length_unit": found.computed.length_unit,

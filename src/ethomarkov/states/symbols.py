@@ -44,10 +44,10 @@ class Symbols:
         """Count the frames in each microstate."""
         return np.bincount(self.labels[self.segments.valid], minlength=self.n_states)
 
-    def of(self, individual: int) -> "Symbols":
+    def mask(self, individual: int) -> "Symbols":
         """Keep the runs of one individual; rows stay as they are."""
         return Symbols(
-            labels=self.labels, n_states=self.n_states, segments=self.segments.of(individual), sampling=self.sampling
+            labels=self.labels, n_states=self.n_states, segments=self.segments.mask(individual), sampling=self.sampling
         )
 
     def relabel(self, group: IntArray) -> "Symbols":

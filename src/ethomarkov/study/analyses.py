@@ -13,12 +13,12 @@ from ethomarkov._core.types import Progress
 from ethomarkov.coarse.dwell_laws import ExponentialSum, LawChoice, paper_biexponential
 from ethomarkov.coarse.kinetics import find_dwells
 from ethomarkov.coarse.smoothing import SmoothStates, smooth_states
-from ethomarkov.foraging.coverage import SweepRule
-from ethomarkov.foraging.states import ForageRule, Foraging, forage_states
-from ethomarkov.locomotion.drag import DragSearch
+from ethomarkov.foraging.coverage import SweepSettings
+from ethomarkov.foraging.states import ForageSettings, Foraging, forage_states
+from ethomarkov.locomotion.drag import DragSettings
 from ethomarkov.locomotion.resistive import Scheme
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
-from ethomarkov.markov.entropy_scan import ScanGrid, quick_grid, scan_entropy
+from ethomarkov.markov.entropy_scan import ScanSettings, quick_grid, scan_entropy
 from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
 from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
 from ethomarkov.markov.selection import EntropyTable
@@ -35,7 +35,7 @@ from ethomarkov.states.projection import Method, SequenceMap, map_sequences
 from ethomarkov.study.circulation import circulation
 from ethomarkov.study.source import MemorySource
 from ethomarkov.study.stage import Size, Stage, stage
-from ethomarkov.study.stages import growth_rule
+from ethomarkov.study.stages import growth_settings
 from ethomarkov.synthetic.worm import WormTruth
 from ethomarkov.validation.ensembles import (
     AnimalRunSet,
@@ -78,7 +78,7 @@ def entropy_scan(
     progress: Progress | None,
 ) -> EntropyTable:
     """Measure the published entropy rates, over a small grid or the whole published one."""
-    grid = ScanGrid(seed=seed) if entropy_grid == "full" else quick_grid(postures, seed)
+    grid = ScanSettings(seed=seed) if entropy_grid == "full" else quick_grid(postures, seed)
     return scan_entropy(postures, grid, threads=threads, progress=progress)
 
 
@@ -202,7 +202,7 @@ def seed_stability(
     progress: Progress | None,
 ) -> SeedStability:
     """Measure how well the states are found again with microstates from other seeds."""
-    growth = replace(growth_rule(cut, None, min_measure, 0, seed), n_states=model.finest, n_resamples=0)
+    growth = replace(growth_settings(cut, None, min_measure, 0, seed), n_states=model.finest, n_resamples=0)
     seeds = range(seed + 1, seed + 1 + n_seeds)
     return stability_over_seeds(model, growth, seeds, partition=partition, threads=threads, progress=progress)
 
@@ -264,7 +264,7 @@ def reconstruction(
     threads: int,
 ) -> Reconstruction:
     """Compute the paths of recorded animals from their postures, beside the measured ones, and fit the drag ratio."""
-    search = DragSearch(window=window, n_windows=n_windows, scheme=drag_scheme)
+    search = DragSettings(window=window, n_windows=n_windows, scheme=drag_scheme)
     return reconstruct_paths(macro_model, search, rng=seed, threads=threads)
 
 
@@ -282,8 +282,8 @@ def foraging(
     progress: Progress | None,
 ) -> Foraging:
     """Let animals forage that never leave a state, and compare the states."""
-    sweep = SweepRule(width=width, method="paper" if raster else "capsule")
-    how = ForageRule(n_runs=n_runs, seconds=seconds, sweep=sweep, seed=seed)
+    sweep = SweepSettings(width=width, method="paper" if raster else "capsule")
+    how = ForageSettings(n_runs=n_runs, seconds=seconds, sweep=sweep, seed=seed)
     return forage_states(model, level, how, threads=threads, progress=progress)
 
 
@@ -346,7 +346,13 @@ def published_splits(
     if not n_repeats:
         return None
     return cross_validate_model(
-        macro_model, n_repeats, min_measure=min_measure, leaky=True, seed=seed, threads=threads, progress=progress
+        macro_model,
+        n_repeats,
+        min_measure=min_measure,
+        as_published=True,
+        seed=seed,
+        threads=threads,
+        progress=progress,
     )
 
 

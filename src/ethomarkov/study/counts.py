@@ -214,7 +214,7 @@ def count_symbols(symbols: Symbols, frames: IntArray, lag_frames: int) -> Counts
     windows = symbols.segments.count_rows()
     firsts = symbols.segments.pairs(lag_frames)[0]
     rates = [
-        _own_entropy_rate(symbols.of(i)) if windows[i] >= symbols.n_states else np.nan for i in range(windows.size)
+        _own_entropy_rate(symbols.mask(i)) if windows[i] >= symbols.n_states else np.nan for i in range(windows.size)
     ]
     names = symbols.segments.individuals
     return Counts(

@@ -49,7 +49,7 @@ class Settings(CheckedSettings):
     n_resamples
         Resamples of animals with which the stability of the states is measured.
     cut
-        How states are divided: "best", or "paper" as published; see `GrowthRule`.
+        How states are divided: "best", or "paper" as published; see `GrowthSettings`.
     partition
         How microstates are found: "lloyd", or "minibatch" as published; see `Partition`.
     names

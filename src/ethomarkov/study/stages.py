@@ -16,10 +16,9 @@ from ethomarkov._core.series import Series
 from ethomarkov._core.types import Progress
 from ethomarkov.coarse import Cut
 from ethomarkov.coarse.naming import StateTraits
-from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_with_cut
+from ethomarkov.coarse.tree import GrowthSettings, StateTree, grow_with_cut
 from ethomarkov.exceptions import ConnectivityError, SamplingError
-from ethomarkov.locomotion import Path as AnimalPath
-from ethomarkov.locomotion import propel
+from ethomarkov.locomotion import Trajectory, propel
 from ethomarkov.locomotion.resistive import Scheme
 from ethomarkov.markov import MarkovChain, Spectrum, entropy_rate, slow_spectrum
 from ethomarkov.markov.entropy_scan import quick_grid, scan_entropy
@@ -40,7 +39,7 @@ from ethomarkov.study.counts import AnimalTable, Counts, count_files, count_symb
 from ethomarkov.study.source import AnySource, MemorySource
 from ethomarkov.study.stage import Size, stage
 from ethomarkov.study.survey import Survey, Surveyed, SurveySettings, read_examples, survey_files, survey_recording
-from ethomarkov.validation.simulation_choice import SimulationChoice, TrialRule, choose_simulation
+from ethomarkov.validation.simulation_choice import SimulationChoice, TrialSettings, choose_simulation
 
 LONGEST_LAG, N_MODES, N_LAGS = 5.0, 10, 16
 
@@ -244,7 +243,9 @@ def timescales(symbols: Symbols, *, lag: float, seed: int, threads: int, progres
 # --- states ----------------------------------------------------------------------------------------------------------
 
 
-def growth_rule(cut: str, n_behaviours: int | None, min_measure: float, n_resamples: int, seed: int) -> GrowthRule:
+def growth_settings(
+    cut: str, n_behaviours: int | None, min_measure: float, n_resamples: int, seed: int
+) -> GrowthSettings:
     """Say how the tree of states grows under some settings: the one place where they are translated.
 
     Parameters
@@ -253,10 +254,10 @@ def growth_rule(cut: str, n_behaviours: int | None, min_measure: float, n_resamp
         See `Settings`.
     """
     if cut == "paper":
-        published = GrowthRule.paper()
+        published = GrowthSettings.paper()
         n_states = n_behaviours or published.n_states
         return replace(published, n_states=n_states, min_measure=min_measure, seed=seed)
-    return GrowthRule(n_states=n_behaviours, min_measure=min_measure, n_resamples=n_resamples, seed=seed)
+    return GrowthSettings(n_states=n_behaviours, min_measure=min_measure, n_resamples=n_resamples, seed=seed)
 
 
 def _state_seconds(size: Size) -> float:
@@ -279,7 +280,9 @@ def states(
     seed: int,
 ) -> Grown:
     """Divide the microstates into a tree of states, and measure what the body does in each."""
-    tree, found = grow_with_cut(chain, growth_rule(cut, n_behaviours, min_measure, n_resamples, seed), symbols=symbols)
+    tree, found = grow_with_cut(
+        chain, growth_settings(cut, n_behaviours, min_measure, n_resamples, seed), symbols=symbols
+    )
     if found is None:
         raise ConnectivityError(f"The microstates cannot be divided into two states: {tree.remark[0]}")
     return Grown(found, tree, tree_traits(tree, symbols, postures, basis, measured.speed(postures)))
@@ -342,7 +345,7 @@ def simulation_trial(
         return SimulationChoice.fixed(lag, simulation_passage or lag, "the settings say so")
     if unfolding == "paper":
         return SimulationChoice.fixed(lag, lag, "it is the lag of the chain, as published")
-    rule = TrialRule(n_delays=n_delays, has_events=has_body_wave(basis, postures), seed=seed)
+    rule = TrialSettings(n_delays=n_delays, has_events=has_body_wave(basis, postures), seed=seed)
     return choose_simulation(chain, postures, symbols, rule, threads=threads, progress=progress)
 
 
@@ -391,7 +394,7 @@ def _simulate(
 @stage(seconds=lambda size: 8e-7 * _simulated_frames(size) / size.threads)
 def path(
     simulated: Series, basis: PostureBasis | None, *, drag_ratio: float, scheme: Scheme, threads: int
-) -> AnimalPath | None:
+) -> Trajectory | None:
     """Compute the paths of simulated animals by resistive force theory; None for bodies without tangent angles."""
     if basis is None or basis.features != "angle":
         return None

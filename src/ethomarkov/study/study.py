@@ -22,7 +22,7 @@ from ethomarkov.coarse.tree import StateTree
 from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning, InputFormatError
 from ethomarkov.io.digest import digest
 from ethomarkov.io.results import load_group_attrs
-from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.markov import MarkovChain, Spectrum
 from ethomarkov.markov.lag_scan import LagScan
 from ethomarkov.markov.noise_floor import NoiseFloor
@@ -140,7 +140,7 @@ class Study:
     animals: Result[AnimalTable] = Result("All animals that the study is about, and of which it holds the frames.")
     simulated: Result[Series] = Result("Mode amplitudes of simulated animals.")
     simulation_choice: Result[SimulationChoice] = Result("How animals are simulated, and why so.")
-    path: Result[AnimalPath | None] = Result("Paths of simulated animals; None for postures without a body.")
+    path: Result[Trajectory | None] = Result("Paths of simulated animals; None for postures without a body.")
     model: Result[BehaviourModel] = Result("What was learned, as one model.")
 
     # --- what they say together ---------------------------------------------------------------------------------------

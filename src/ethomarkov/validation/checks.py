@@ -10,9 +10,9 @@ from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.kinetics import Dwells, animal_rates, find_dwells, leaving_rate
-from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd
-from ethomarkov.locomotion.ensemble import CrawlRule, Gathered, move
+from ethomarkov.locomotion.ensemble import CrawlSettings, Gathered, move
 from ethomarkov.model.behaviour import MACRO, BehaviourModel
 from ethomarkov.model.paths import body_lengths, measured_path
 from ethomarkov.posture import find_events
@@ -165,8 +165,8 @@ def observe_animal(
         runs=summarise_runs(ensemble, found) if body else None,
         slope=_fit(ensemble, found).slope if body else np.full(n_runs, np.nan),
         event_rates=found.values["events"][:, 1].mean(axis=0) if model.is_worm else np.full(len(EVENT_KINDS), np.nan),
-        leaving=np.array([1 / stays.of(state).mean for state in range(MACRO)]),
-        entered=60 * len(stays.of(MACRO - 1)) / (ensemble.rule.duration * n_runs),
+        leaving=np.array([1 / stays.in_state(state).mean for state in range(MACRO)]),
+        entered=60 * len(stays.in_state(MACRO - 1)) / (ensemble.rule.duration * n_runs),
     )
 
 
@@ -185,7 +185,7 @@ def _walked_dwells(ensemble: Ensemble, threads: int) -> Dwells:
 def _compare(ensemble: Ensemble, individual: int, found: Gathered, stays: Dwells) -> AnimalCheck:
     """Set all statistics of an animal beside those of its runs."""
     model, rule, name = ensemble.model, ensemble.rule, ensemble.animal.name
-    postures, values = model.postures.of(individual), found.values
+    postures, values = model.postures.cut(individual), found.values
     own, runs = _numbers(model, postures, _own_path(model, individual, postures, rule)), _run_numbers(ensemble, found)
     intervals = _number_intervals(model, postures)
     checks = [
@@ -217,7 +217,7 @@ def _compare(ensemble: Ensemble, individual: int, found: Gathered, stays: Dwells
     )
 
 
-def _rule(model: BehaviourModel, individual: int, n_runs: int, lengths: FloatArray | None = None) -> CrawlRule:
+def _rule(model: BehaviourModel, individual: int, n_runs: int, lengths: FloatArray | None = None) -> CrawlSettings:
     """Ask for runs of the animal's own duration and length."""
     path = measured_path(model) if model.has_body else None
     if path is not None and lengths is None:
@@ -225,7 +225,7 @@ def _rule(model: BehaviourModel, individual: int, n_runs: int, lengths: FloatArr
     length = float(lengths[individual]) if path is not None and lengths is not None else np.nan
     # A body that was measured without its path has a path in body lengths, as one that was not measured.
     in_lengths = path is None or not np.isfinite(length)
-    return CrawlRule(
+    return CrawlSettings(
         duration=run_duration(model, int(np.diff(model.postures.segments.offsets)[individual])),
         n_runs=n_runs,
         drag_ratio=model.drag_ratio,
@@ -241,17 +241,17 @@ def run_duration(model: BehaviourModel, n_frames: int) -> float:
     return model.whole_steps(n_frames / model.postures.sampling.rate)
 
 
-def _own_path(model: BehaviourModel, individual: int, postures: Series, rule: CrawlRule) -> AnimalPath:
+def _own_path(model: BehaviourModel, individual: int, postures: Series, rule: CrawlSettings) -> Trajectory:
     """Give the animal's measured path, else the one computed from its own postures."""
     measured = measured_path(model)
     if measured is not None and measured.length_unit == rule.length_unit:
-        path = measured.of(individual)
+        path = measured.cut(individual)
         if np.isfinite(path.centroid).any():
             return path
     return move(postures, model.body_basis(), rule) if model.has_body else no_path(postures)
 
 
-def _number_names(model: BehaviourModel, rule: CrawlRule) -> list[tuple[str, str]]:
+def _number_names(model: BehaviourModel, rule: CrawlSettings) -> list[tuple[str, str]]:
     """Name the numbers that this kind of animal has, with their units."""
     names = [(f"standard deviation of a{k + 1}", "") for k in range(min(model.postures.n_components, N_MODES))]
     if model.is_worm:
@@ -262,7 +262,7 @@ def _number_names(model: BehaviourModel, rule: CrawlRule) -> list[tuple[str, str
     return names
 
 
-def _numbers(model: BehaviourModel, postures: Series, path: AnimalPath) -> FloatArray:
+def _numbers(model: BehaviourModel, postures: Series, path: Trajectory) -> FloatArray:
     """Measure them, in this order."""
     values = deviations(postures).tolist()
     if model.is_worm:
@@ -307,7 +307,7 @@ def _mean(values: FloatArray) -> float:
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
 
-def _diffusion(path: AnimalPath) -> float:
+def _diffusion(path: Trajectory) -> float:
     """Slope over four between 60 and 100 s; NaN for paths that are too short."""
     is_measured = bool(np.isnan(path.heading).all())
     far = msd(path, fit_lags(path.sampling.rate), across_gaps=is_measured)
@@ -336,7 +336,7 @@ def _kinetic_checks(ensemble: Ensemble, individual: int, stays: Dwells) -> Itera
     """Compare the rates of leaving the macrostates, seen once per passage; walks alone tell them."""
     model, name = ensemble.model, ensemble.animal.name
     rates = animal_rates(stays)
-    own = find_dwells(model.states(MACRO).of(individual), model.steps[1])
+    own = find_dwells(model.states(MACRO).mask(individual), model.steps[1])
     data = animal_rates(own)[individual]
     for state, what in enumerate(model.names(MACRO)):
         limits = leaving_rate(own, state, over="events")

@@ -215,7 +215,7 @@ def drift(rates: EntryRate, *, n_shuffles: int = 2000, rng: Rng = 0) -> Drift:
 
 def _entry_rows(symbols: Symbols, state: int, shortest_frames: int, watched: Segments) -> IntArray:
     """Rows at which a long enough stay was seen to begin."""
-    stays = find_dwells(symbols).of(state)
+    stays = find_dwells(symbols).in_state(state)
     first = np.rint(stays.start * symbols.sampling.rate).astype(np.int64) + symbols.segments.offsets[stays.individual]
     rows: IntArray = first[(stays.n_steps >= shortest_frames) & watched.valid[first]]
     return rows

@@ -10,7 +10,7 @@ from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.locomotion.displacement import Displacement
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.model.behaviour import BehaviourModel
 from ethomarkov.model.paths import body_lengths, measured_path
 from ethomarkov.simulation.animal import MarkovAnimal, Start
@@ -195,8 +195,8 @@ def observe_animals(
     return AnimalRunSet(animals=tuple(known.values()), numbers=tuple(known), reasons=reasons)
 
 
-def _rule(model: BehaviourModel, how: RunSettings, duration: float) -> CrawlRule:
-    return CrawlRule(
+def _rule(model: BehaviourModel, how: RunSettings, duration: float) -> CrawlSettings:
+    return CrawlSettings(
         duration=duration,
         n_runs=how.n_runs,
         drag_ratio=model.drag_ratio,

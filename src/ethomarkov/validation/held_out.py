@@ -16,7 +16,7 @@ from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.markov.counts import count_transitions
 from ethomarkov.markov.noise_floor import shuffle_symbols
 from ethomarkov.states.symbols import Symbols
-from ethomarkov.validation.splits import FitRule, Split, cut_out, leave_out_splits
+from ethomarkov.validation.splits import FitSettings, Split, cut_out, leave_out_splits
 
 Null = Literal["memoryless", "shuffled"]
 
@@ -129,7 +129,7 @@ def score_transitions(train: Symbols, test: Symbols, lag: float, *, smoothing: f
 
     Notes
     -----
-    All pairs (t, t + τ) are scored. They overlap, but each foretells τ seconds, so that the rate is their mean
+    All pairs (t, t + τ) are scored. They overlap, but each predicts τ seconds, so that the rate is their mean
     divided by τ. The expected gain of a known chain over the memoryless null is the mutual information
     I(X_t; X_{t+τ}) / τ.
     """
@@ -213,7 +213,7 @@ class HeldOut:
         trained = float(self.trained.mean())
         unit = "an animal" if self.over == "animals" else "a block of time"
         return (
-            f"In {unit} that was not learned from, the present state foretells the state {self.lag:.3g} s later with "
+            f"In {unit} that was not learned from, the present state predicts the state {self.lag:.3g} s later with "
             f"{found} bits per second more than the occupancy does (mean over {found.n} {self.over}; "
             f"{trained:.3g} where it was learned)."
         )
@@ -221,7 +221,7 @@ class HeldOut:
 
 def predict_held_out(
     postures: Series,
-    fit: FitRule,
+    fit: FitSettings,
     *,
     smoothing: float = 1.0,
     n_blocks: int = 10,
@@ -266,7 +266,7 @@ def predict_held_out(
     )
 
 
-def held_out_symbols(postures: Series, fit: FitRule, split: Split) -> tuple[Symbols, Symbols]:
+def held_out_symbols(postures: Series, fit: FitSettings, split: Split) -> tuple[Symbols, Symbols]:
     """Find microstates in the training part, and label both parts by them.
 
     Parameters

@@ -13,7 +13,7 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.markov import Spectrum
 from ethomarkov.model.behaviour import MACRO, BehaviourModel
 from ethomarkov.model.kinetics import slowest_relaxation, steady_rates
-from ethomarkov.posture import EventRule, find_events
+from ethomarkov.posture import EventSettings, find_events
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.synthetic.hidden import null_law
 from ethomarkov.synthetic.worm import STATE_NAMES, WormTruth
@@ -222,7 +222,7 @@ def _reversal_rows(model: BehaviourModel, truth: WormTruth) -> Iterator[TruthRow
     """Reversals, as events that are long enough, beside visits of the hidden reversal that are."""
     if not model.is_worm:
         return
-    shortest, state = EventRule().min_duration, STATE_NAMES.index(REVERSAL)
+    shortest, state = EventSettings().min_duration, STATE_NAMES.index(REVERSAL)
     entering = truth.generators[:, :, state].copy()
     leaving = -entering[:, state]
     entering[:, state] = 0.0

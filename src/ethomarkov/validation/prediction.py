@@ -23,7 +23,7 @@ WALKS_PER_BLOCK = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionRule:
+class PredictionSettings:
     """How prediction errors are measured.
 
     Parameters
@@ -124,7 +124,7 @@ class PredictionError:
 
 
 def recorded_error(
-    postures: Series, symbols: Symbols, rule: PredictionRule | None = None, *, rng: Rng = 0
+    postures: Series, symbols: Symbols, rule: PredictionSettings | None = None, *, rng: Rng = 0
 ) -> PredictionError:
     """Predict a recorded future by another recorded one, of the same animal and from the same microstate.
 
@@ -145,7 +145,7 @@ def recorded_error(
     what the microstate knows of the future. Times that have no other are left out. Of a single animal the rows are
     parts of the recording (by t), since comparisons that share frames are not independent.
     """
-    rule, random = rule or PredictionRule(), as_generator(rng)
+    rule, random = rule or PredictionSettings(), as_generator(rng)
     _check_rows(postures, symbols)
     apart = postures.sampling.frames(rule.apart, "apart")
     times = [_draw_times(symbols, i, None, rule.n_samples, random) for i in range(symbols.segments.n_individuals)]
@@ -161,7 +161,7 @@ def simulated_error(
     postures: Series,
     symbols: Symbols,
     animals: Sequence[MarkovAnimal],
-    rule: PredictionRule | None = None,
+    rule: PredictionSettings | None = None,
     *,
     rng: Rng = 0,
 ) -> PredictionError:
@@ -185,7 +185,7 @@ def simulated_error(
     honest test of the model needs animals learned from other data. The published curve matches instantaneous postures
     rather than microstates.
     """
-    rule, random = rule or PredictionRule(), as_generator(rng)
+    rule, random = rule or PredictionSettings(), as_generator(rng)
     _check_rows(postures, symbols)
     if len(animals) != symbols.segments.n_individuals:
         raise InputFormatError(
@@ -232,7 +232,7 @@ def _simulated_distances(
     rows: IntArray,
     labels: IntArray,
     animal: MarkovAnimal,
-    rule: PredictionRule,
+    rule: PredictionSettings,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Distances of recorded futures from walks that begin in the same microstates."""
@@ -268,7 +268,7 @@ def _draw_times(
     symbols: Symbols, individual: int, animal: MarkovAnimal | None, n_samples: int, rng: np.random.Generator
 ) -> IntArray:
     """Draw labelled rows of one individual, with replacement; of a model only those that it can start from."""
-    rows = np.flatnonzero(symbols.segments.of(individual).valid)
+    rows = np.flatnonzero(symbols.segments.mask(individual).valid)
     if rows.size == 0:
         return rows
     if animal is not None:
@@ -285,7 +285,7 @@ def _draw_partners(
     symbols: Symbols, individual: int, rows: IntArray, apart: int, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
     """Draw for each row another of the same individual and microstate, evenly among those far enough; drop the rest."""
-    members = np.flatnonzero(symbols.segments.of(individual).valid)
+    members = np.flatnonzero(symbols.segments.mask(individual).valid)
     # members sorted by microstate, then by time: the near ones of a row are a stretch of those of its microstate
     n_rows, labels = symbols.segments.n_rows, symbols.labels.astype(np.int64)
     place = np.sort(labels[members] * n_rows + members)
@@ -341,7 +341,7 @@ def _random_error(postures: Series, unit_of_row: IntArray, n_units: int, rng: np
     """Mean distance between two random frames of an animal, the first of them in the unit."""
     total, n_pairs = np.zeros(n_units), np.zeros(n_units)
     for individual in np.flatnonzero(postures.segments.count_rows()).tolist():
-        rows = np.flatnonzero(postures.segments.of(individual).valid)
+        rows = np.flatnonzero(postures.segments.mask(individual).valid)
         first, second = rng.choice(rows, (2, N_RANDOM_PAIRS))
         distance = np.linalg.norm(postures.values[first] - postures.values[second], axis=1)
         total += np.bincount(unit_of_row[first], distance, n_units)

@@ -10,13 +10,13 @@ from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
-from ethomarkov.locomotion import Path as AnimalPath
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.locomotion.bearing import BearingSpectrum, bearing_spectrum
 from ethomarkov.locomotion.displacement import Diffusion, Displacement, diffusion, msd
-from ethomarkov.locomotion.ensemble import CrawlRule, Gathered, Measure, crawl, gather
+from ethomarkov.locomotion.ensemble import CrawlSettings, Gathered, Measure, crawl, gather
 from ethomarkov.model.behaviour import BehaviourModel
 from ethomarkov.model.paths import measured_path
-from ethomarkov.posture import EventRule, find_events, phase_velocity
+from ethomarkov.posture import EventSettings, find_events, phase_velocity
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states import Symbols
@@ -29,7 +29,7 @@ CORRELATION_SECONDS = 10.0
 N_MODES = 5
 EXAMPLES = 5
 """Runs that are kept whole."""
-EVENT_RULES = (EventRule(), EventRule.paper())
+EVENT_RULES = (EventSettings(), EventSettings.paper())
 SUMMARY = ("msd", "speed", "bearing", "events")
 """Measures of `run_measures` that `Runs` needs."""
 
@@ -66,7 +66,7 @@ class Runs:
     spectrum: BearingSpectrum
     body_length: float
     postures: Series
-    path: AnimalPath
+    path: Trajectory
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -90,7 +90,7 @@ class Ensemble:
 
     model: BehaviourModel
     animal: MarkovAnimal
-    rule: CrawlRule
+    rule: CrawlSettings
     seed: int = 0
 
     def gather(self, measures: Sequence[str], *, threads: int = 1, progress: Progress | None = None) -> Gathered:
@@ -116,7 +116,7 @@ class Ensemble:
         walks = self.animal.walk(self.rule.duration, self.rule.n_runs, rng=seed, threads=threads)
         return self.animal.passages(walks, rng=seed)
 
-    def _blocks(self, threads: int) -> Iterator[tuple[Series, AnimalPath]]:
+    def _blocks(self, threads: int) -> Iterator[tuple[Series, Trajectory]]:
         rule = self.rule
         if self.model.has_body:
             return crawl(self.animal, self.model.body_basis(), rule, rng=self._rng(), threads=threads)
@@ -136,12 +136,12 @@ class Ensemble:
         return generator(self.seed, "runs", int(chain.states.sum()), int(repertoire.rows[0]))
 
 
-def no_path(postures: Series) -> AnimalPath:
+def no_path(postures: Series) -> Trajectory:
     """Give the path of postures that have none."""
-    return AnimalPath.from_points(np.full((len(postures.values), 2), np.nan), postures, "body lengths")
+    return Trajectory.from_points(np.full((len(postures.values), 2), np.nan), postures, "body lengths")
 
 
-def run_measures(model: BehaviourModel, rule: CrawlRule) -> dict[str, Measure]:
+def run_measures(model: BehaviourModel, rule: CrawlSettings) -> dict[str, Measure]:
     """List all that can be measured on every run of a model's animals, by name."""
     rate = model.postures.sampling.rate
     lags, segment = run_lags(rate, rule.duration), spectrum_segment(rule.duration)
@@ -192,7 +192,7 @@ def run_lags(rate: float, duration: float) -> FloatArray:
     return np.union1d(displacement_lags(rate, duration), fit_lags(rate))
 
 
-def displacement_at(lags: FloatArray, values: Gathered, rule: CrawlRule) -> Displacement:
+def displacement_at(lags: FloatArray, values: Gathered, rule: CrawlSettings) -> Displacement:
     """Give the mean squared displacement of runs at some of the lags at which they were measured."""
     rate, table = values.path.sampling.rate, values.values["msd"]
     columns = np.searchsorted(run_lags(rate, rule.duration), lags)
@@ -215,7 +215,7 @@ def spectrum_segment(duration: float) -> float:
 def simulate_runs(
     model: BehaviourModel,
     animal: MarkovAnimal,
-    rule: CrawlRule,
+    rule: CrawlSettings,
     *,
     seed: int = 0,
     threads: int = 1,
@@ -255,7 +255,7 @@ def summarise_runs(ensemble: Ensemble, found: Gathered) -> Runs:
         speed=values["speed"],
         event_rates=values["events"][:, 0] if "events" in values else np.full((n_runs, len(EVENT_KINDS)), np.nan),
         spectrum=BearingSpectrum(
-            frequency=bearing_spectrum(found.path.of(0), segment=segment).frequency,
+            frequency=bearing_spectrum(found.path.cut(0), segment=segment).frequency,
             power=values["bearing"].mean(axis=0, keepdims=True),
             n_segments=np.array([n_runs]),
             individuals=(ensemble.animal.name,),
@@ -272,10 +272,10 @@ def _first_postures(postures: Series) -> Series:
     return Series.from_rows(postures.values[: ends[-1]], postures.sampling, ends, names)
 
 
-def _first_paths(path: AnimalPath) -> AnimalPath:
+def _first_paths(path: Trajectory) -> Trajectory:
     ends, names = path.segments.offsets[: EXAMPLES + 1], path.segments.individuals[:EXAMPLES]
     bounds = path.segments.bounds
-    return AnimalPath(
+    return Trajectory(
         centroid=path.centroid[: ends[-1]],
         heading=path.heading[: ends[-1]],
         segments=Segments(bounds=bounds[bounds[:, 2] < EXAMPLES], offsets=ends, individuals=names),

@@ -137,7 +137,7 @@ class SimulationChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialRule:
+class TrialSettings:
     """How simulations are tried.
 
     Parameters
@@ -162,7 +162,7 @@ def choose_simulation(
     chain: MarkovChain,
     postures: Series,
     symbols: Symbols,
-    rule: TrialRule,
+    rule: TrialSettings,
     *,
     threads: int = 1,
     progress: Progress | None = None,
@@ -219,7 +219,7 @@ class _Trial:
     symbols: Symbols
     yard: Yardstick
     data: FloatArray
-    rule: TrialRule
+    rule: TrialSettings
 
     def score(self, steps: tuple[int, int], train: BoolArray, name: str) -> FloatArray:
         """Simulate what was learned from some units: squared deviations of every part, share inside, and novelty."""

@@ -13,11 +13,11 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
 from ethomarkov.coarse.kinetics import animal_rates, find_dwells
-from ethomarkov.coarse.tree import GrowthRule, grow_tree
+from ethomarkov.coarse.tree import GrowthSettings, grow_tree
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.model.behaviour import BehaviourModel
-from ethomarkov.posture.events import EventRule, find_events
+from ethomarkov.posture.events import EventSettings, find_events
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.simulation.postures import Repertoire, UnfoldMethod, unfold_blocks
 from ethomarkov.simulation.symbols import simulate_symbols
@@ -142,7 +142,7 @@ def cut_out(series: Series, segments: Segments) -> Series:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FitRule:
+class FitSettings:
     """What is learned from the training part.
 
     Parameters
@@ -160,14 +160,14 @@ class FitRule:
         it would be with all data.
     n_macrostates, min_measure
         States of the coarse chain, numbered from the largest on, and the share of time that each must hold; see
-        `GrowthRule`.
+        `GrowthSettings`.
     max_iterations
         Of k-means.
     n_runs
         Simulated runs of the test part's duration. 39 is the fewest whose extremes hold 95 %.
     method
         Of unfolding; see `unfold_postures`.
-    leaky
+    as_published
         Do as published: microstates and macrostates come from all data, and the training blocks are stitched
         together, so that pairs at their junctions mix times that do not follow each other.
     seed
@@ -185,14 +185,14 @@ class FitRule:
     max_iterations: int = 10
     n_runs: int = 39
     method: UnfoldMethod = "matched"
-    leaky: bool = False
+    as_published: bool = False
     seed: int = 0
 
     @property
     def steps(self) -> tuple[float, float]:
         """Seconds of a step and of a passage of simulated animals; of published ones the lag of the chain."""
         lag = self.simulation_lag or self.lag
-        return (self.lag, self.lag) if self.leaky else (lag, self.passage or lag)
+        return (self.lag, self.lag) if self.as_published else (lag, self.passage or lag)
 
     def embed(self, postures: Series) -> Series:
         """Stack postures into sequences."""
@@ -215,7 +215,7 @@ class FitRule:
         return Partition(n_states, max_iterations=self.max_iterations, seed=seed).fit(sequences).microstates_
 
 
-def learn(postures: Series, fit: FitRule, name: str = "all", share: float = 1.0) -> BehaviourModel:
+def learn(postures: Series, fit: FitSettings, name: str = "all", share: float = 1.0) -> BehaviourModel:
     """Learn microstates, chain and macrostates from recordings, and from nothing else.
 
     Parameters
@@ -225,12 +225,12 @@ def learn(postures: Series, fit: FitRule, name: str = "all", share: float = 1.0)
     fit
         How.
     name, share
-        See `FitRule.divide`.
+        See `FitSettings.divide`.
     """
     sequences = fit.embed(postures)
     microstates = fit.divide(sequences, name, share)
     symbols = microstates.label(sequences)
-    growth = GrowthRule(n_states=fit.n_macrostates, min_measure=fit.min_measure)
+    growth = GrowthSettings(n_states=fit.n_macrostates, min_measure=fit.min_measure)
     chain, (step, passage) = MarkovChain.from_symbols(symbols, fit.lag), fit.steps
     return BehaviourModel(
         basis=None,
@@ -333,7 +333,7 @@ class CrossValidation:
 
     comparisons: Mapping[str, Comparison]
     unassigned: FloatArray = array_field("split")
-    fit: FitRule
+    fit: FitSettings
     individuals: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -342,7 +342,7 @@ class CrossValidation:
 
 def cross_validate(
     postures: Series,
-    fit: FitRule,
+    fit: FitSettings,
     splits: Sequence[Split],
     statistics: Mapping[str, Statistic],
     *,
@@ -360,7 +360,7 @@ def cross_validate(
     postures
         Mode amplitudes in time.
     fit
-        What is learned; `FitRule.leaky` does it as published, to measure the leak.
+        What is learned; `FitSettings.as_published` does it as published, to measure the leak.
     splits
         As from `block_splits`.
     statistics
@@ -373,16 +373,18 @@ def cross_validate(
     Notes
     -----
     Fig. S4(a–c). Runs begin anywhere by the stationary law of the training part; the published ones in microstates of
-    the test part, as `leaky` does.
+    the test part, as with `as_published`.
     """
     if not splits or not statistics:
         raise InputFormatError(
             f"There are {len(splits)} splits and {len(statistics)} statistics; at least one of each is needed."
         )
-    whole = learn(postures, fit) if fit.leaky else None
+    whole = learn(postures, fit) if fit.as_published else None
 
     def compare(split: Split) -> tuple[float, list[dict[str, _Values]]]:
-        case = _learn_honestly(postures, fit, split) if whole is None else _learn_leakily(postures, whole, fit, split)
+        case = (
+            _learn_held_out(postures, fit, split) if whole is None else _learn_as_published(postures, whole, fit, split)
+        )
         return case.unassigned, [_measure_animal(case, i, fit, statistics) for i in range(len(case.animals))]
 
     done = map_tasks(compare, splits, threads=threads, progress=progress, what="splits")
@@ -394,7 +396,7 @@ def cross_validate(
     )
 
 
-def worm_statistics(lag: float, rule: EventRule | None = None) -> dict[str, Statistic]:
+def worm_statistics(lag: float, rule: EventSettings | None = None) -> dict[str, Statistic]:
     """List the statistics of Fig. S4(b, c).
 
     Parameters
@@ -418,7 +420,7 @@ def worm_statistics(lag: float, rule: EventRule | None = None) -> dict[str, Stat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leak:
-    """What a leak does to one statistic, ``(animals, ...)``; honest first, leaky second.
+    """What a leak does to one statistic, ``(animals, ...)``; held-out first, as published second.
 
     Parameters
     ----------
@@ -435,16 +437,17 @@ class Leak:
     bias: tuple[FloatArray, FloatArray]
 
 
-def measure_leak(honest: CrossValidation, leaky: CrossValidation) -> dict[str, Leak]:
-    """Compare an honest cross-validation with a leaky one of the same splits, statistic by statistic."""
-    if honest.fit.leaky or not leaky.fit.leaky or set(honest.comparisons) != set(leaky.comparisons):
+def measure_leak(held_out: CrossValidation, as_published: CrossValidation) -> dict[str, Leak]:
+    """Compare a held-out cross-validation with one as published of the same splits, statistic by statistic."""
+    kinds = held_out.fit.as_published, as_published.fit.as_published
+    if kinds != (False, True) or set(held_out.comparisons) != set(as_published.comparisons):
         raise InputFormatError(
-            f"leaky is {honest.fit.leaky} in the first and {leaky.fit.leaky} in the second cross-validation; an honest "
-            "one, then a leaky one, of the same statistics are needed."
+            f"as_published is {kinds[0]} in the first and {kinds[1]} in the second cross-validation; a held-out one, "
+            "then one as published, of the same statistics are needed."
         )
     found = {}
-    for name, first in honest.comparisons.items():
-        both = (first, leaky.comparisons[name])
+    for name, first in held_out.comparisons.items():
+        both = (first, as_published.comparisons[name])
         found[name] = Leak(
             z=(_mean_z(both[0]), _mean_z(both[1])),
             inside=(both[0].inside(), both[1].inside()),
@@ -478,7 +481,7 @@ class _Case:
         return float((self.group[self.symbols.labels[self.symbols.segments.valid]] < 0).mean())
 
 
-def _learn_honestly(postures: Series, fit: FitRule, split: Split) -> _Case:
+def _learn_held_out(postures: Series, fit: FitSettings, split: Split) -> _Case:
     share = split.train.count_rows().sum() / postures.segments.count_rows().sum()
     model = learn(cut_out(postures, split.train), fit, split.name, float(share))
     test = cut_out(postures, split.test)
@@ -492,7 +495,7 @@ def _learn_honestly(postures: Series, fit: FitRule, split: Split) -> _Case:
     )
 
 
-def _learn_leakily(postures: Series, whole: BehaviourModel, fit: FitRule, split: Split) -> _Case:
+def _learn_as_published(postures: Series, whole: BehaviourModel, fit: FitSettings, split: Split) -> _Case:
     symbols = whole.symbols
     return _Case(
         name=split.name,
@@ -504,13 +507,15 @@ def _learn_leakily(postures: Series, whole: BehaviourModel, fit: FitRule, split:
     )
 
 
-def _stitched_animal(individual: int, postures: Series, symbols: Symbols, fit: FitRule, split: Split) -> MarkovAnimal:
+def _stitched_animal(
+    individual: int, postures: Series, symbols: Symbols, fit: FitSettings, split: Split
+) -> MarkovAnimal:
     """Learn a chain from training blocks put end to end, the last frame of every stretch masked, as published."""
     rows = np.flatnonzero(~split.held_out & (symbols.segments.row_individual == individual))
     lasts = rows[np.append(np.diff(rows) > 1, True)]
     kept = ~split.held_out
     kept[lasts] = False
-    train = _keep(symbols.of(individual), kept)
+    train = _keep(symbols.mask(individual), kept)
     labels = np.where(train.segments.valid, train.labels, -1)[rows]
     lag_frames = symbols.sampling.frames(fit.lag, "lag")
     first, second = labels[:-lag_frames], labels[lag_frames:]
@@ -535,10 +540,10 @@ def _keep(symbols: Symbols, rows: BoolArray) -> Symbols:
 
 
 def _measure_animal(
-    case: _Case, individual: int, fit: FitRule, statistics: Mapping[str, Statistic]
+    case: _Case, individual: int, fit: FitSettings, statistics: Mapping[str, Statistic]
 ) -> dict[str, _Values]:
     """Measure the test part of one animal, and runs of the same duration."""
-    animal, test = case.animals[individual], case.postures.of(individual)
+    animal, test = case.animals[individual], case.postures.cut(individual)
     symbols = _cut_individual(case.symbols, individual)
     duration = int(test.segments.count_rows()[0]) / test.sampling.rate
     if symbols.segments.longest() == 0 or duration < fit.lag:
@@ -552,7 +557,7 @@ def _measure_animal(
     walks = simulate_symbols(animal.chain, duration, n_walks=fit.n_runs, start=start, rng=seed)
     walks = animal.passages(walks, rng=seed)
     runs = next(unfold_blocks(walks, animal.repertoire, walks_per_block=fit.n_runs, rng=seed, method=fit.method))
-    pairs = [(runs.of(k), _cut_individual(walks, k).relabel(case.group)) for k in range(fit.n_runs)]
+    pairs = [(runs.cut(k), _cut_individual(walks, k).relabel(case.group)) for k in range(fit.n_runs)]
     states = symbols.relabel(case.group)
     return {
         name: _Values(

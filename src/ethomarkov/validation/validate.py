@@ -18,10 +18,10 @@ from ethomarkov.validation.checks import AnimalCheck, Check
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.drifting import Drift, EntryRate, drift, entry_rate
 from ethomarkov.validation.held_out import HeldOut, predict_held_out
-from ethomarkov.validation.prediction import PredictionError, PredictionRule, recorded_error, simulated_error
+from ethomarkov.validation.prediction import PredictionError, PredictionSettings, recorded_error, simulated_error
 from ethomarkov.validation.splits import (
     CrossValidation,
-    FitRule,
+    FitSettings,
     block_splits,
     cross_validate,
     worm_statistics,
@@ -143,7 +143,7 @@ def predict(
         Of all random choices; cores to use; called now and then.
     """
     models, entries = animal_models(model), _entries(model, model.states(MACRO))
-    rule, postures = prediction_rule(model), _modelled(model, models)
+    rule, postures = prediction_settings(model), _modelled(model, models)
     return Predictions(
         recorded_error=recorded_error(model.postures, model.symbols, rule, rng=generator(seed, "recorded error")),
         simulated_error=simulated_error(
@@ -153,19 +153,19 @@ def predict(
             rule,
             rng=generator(seed, "simulated error"),
         ),
-        held_out=predict_held_out(postures, fit_rule(model, min_measure, seed), threads=threads, progress=progress),
+        held_out=predict_held_out(postures, fit_settings(model, min_measure, seed), threads=threads, progress=progress),
         entries=entries,
         run_entries=_run_entries(model, n_walks, seed),
         drift=drift(entries, rng=generator(seed, "drift")),
     )
 
 
-def prediction_rule(model: BehaviourModel) -> PredictionRule:
+def prediction_settings(model: BehaviourModel) -> PredictionSettings:
     """Compare futures as the model unfolds postures; the published way without its smoothing, which hides seams."""
     method, n_animals = model.unfolding, model.symbols.segments.n_individuals
-    return PredictionRule(
+    return PredictionSettings(
         method="paper-filled" if method == "paper" else method,
-        n_samples=max(PredictionRule().n_samples, FEWEST_SAMPLES // n_animals),
+        n_samples=max(PredictionSettings().n_samples, FEWEST_SAMPLES // n_animals),
     )
 
 
@@ -199,9 +199,9 @@ def assemble_validation(
     )
 
 
-def fit_rule(model: BehaviourModel, min_measure: float = 0.02, seed: int = 0) -> FitRule:
+def fit_settings(model: BehaviourModel, min_measure: float = 0.02, seed: int = 0) -> FitSettings:
     """Learn held-out models as this one was learned."""
-    return FitRule(
+    return FitSettings(
         n_delays=model.n_delays,
         n_states=model.microstates.n_states,
         lag=model.chain.lag,
@@ -312,7 +312,7 @@ def cross_validate_model(  # noqa: PLR0913 (what is judged, and how)
     n_repeats: int,
     *,
     min_measure: float = 0.02,
-    leaky: bool = False,
+    as_published: bool = False,
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
@@ -327,12 +327,15 @@ def cross_validate_model(  # noqa: PLR0913 (what is judged, and how)
         Splits; 50 as published.
     min_measure
         Share of time that a state must hold.
-    leaky
-        Do as published; see `FitRule`.
+    as_published
+        Do as published; see `FitSettings`.
     seed, threads, progress
         Of splits and runs; splits worked on at once; called after each.
     """
-    postures, fit = _modelled(model, animal_models(model)), replace(fit_rule(model, min_measure, seed), leaky=leaky)
+    postures, fit = (
+        _modelled(model, animal_models(model)),
+        replace(fit_settings(model, min_measure, seed), as_published=as_published),
+    )
     splits = block_splits(postures.segments, n_repeats=n_repeats, rng=generator(seed, "splits"))
     statistics = worm_statistics(fit.steps[1])
     statistics = statistics if model.is_worm else {LEAVING: statistics[LEAVING]}

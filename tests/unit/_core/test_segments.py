@@ -78,7 +78,7 @@ def test_keep_splits_further_and_never_adds(three_animals):
 
 
 def test_of_keeps_rows_and_names(three_animals):
-    one = three_animals.of(2)
+    one = three_animals.mask(2)
     assert one.bounds.tolist() == [[6, 9, 2], [10, 13, 2]]
     assert one.n_rows == 13
     assert one.individuals == three_animals.individuals

@@ -43,7 +43,7 @@ def test_of_cuts_out_one_animal_with_its_gaps():
     rows = np.arange(10.0)
     rows[6] = np.nan
     series = Series.from_rows(rows, 2.0, np.array([0, 4, 10]), ("a", "b"))
-    one = series.of(1)
+    one = series.cut(1)
     assert one.segments.individuals == ("b",)
     assert one.segments.bounds.tolist() == [[0, 2, 0], [3, 6, 0]]
     assert one.values[~np.isnan(one.values[:, 0]), 0].tolist() == [4, 5, 7, 8, 9]
@@ -52,7 +52,7 @@ def test_of_cuts_out_one_animal_with_its_gaps():
 
 def test_of_carries_the_runs_whatever_the_other_rows_hold():
     segments = Segments.from_valid(np.array([1, 1, 0, 0, 1, 1], dtype=bool), np.array([0, 3, 6]))
-    one = Series(values=np.arange(6.0)[:, None], segments=segments, sampling=Sampling(2.0)).of(1)
+    one = Series(values=np.arange(6.0)[:, None], segments=segments, sampling=Sampling(2.0)).cut(1)
     assert one.segments.bounds.tolist() == [[1, 3, 0]]
     assert one.values.ravel().tolist() == [3, 4, 5]
 

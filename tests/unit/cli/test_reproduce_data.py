@@ -11,7 +11,7 @@ from ethomarkov.io.download import DownloadError, FetchedFile
 from ethomarkov.paper.reproduce import ReproduceSettings
 from ethomarkov.paper.results import open_results
 from ethomarkov.study import Settings
-from ethomarkov.validation.prediction import PredictionRule
+from ethomarkov.validation.prediction import PredictionSettings
 
 
 def test_data_explain_needs_no_network(cli, tmp_path):
@@ -82,7 +82,9 @@ def test_reproduce_from_paths_alone(cli, paths, tmp_path):
 AMOUNTS = {"worms": 2, "minutes": 3, "runs": 3, "shuffles": 2, "repeats": 2, "held-out-repeats": 1, "threads": 1}
 SMALL = {
     "ethomarkov.paper.kinetics.N_RESAMPLES": 5,
-    "ethomarkov.validation.validate.prediction_rule": lambda _: PredictionRule(method="paper-filled", n_samples=20),
+    "ethomarkov.validation.validate.prediction_settings": lambda _: PredictionSettings(
+        method="paper-filled", n_samples=20
+    ),
     "ethomarkov.cli.commands.reproduce.ReproduceSettings": functools.partial(
         ReproduceSettings, study=Settings.paper().model_copy(update={"n_states": 20, "n_behaviours": 2})
     ),

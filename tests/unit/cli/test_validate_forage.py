@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ethomarkov.foraging.states import ForageRule, forage_states
+from ethomarkov.foraging.states import ForageSettings, forage_states
 from ethomarkov.report.results import StudyResults
 from ethomarkov.report.summary import study_warnings
 from ethomarkov.study import Settings, Study, run_study
@@ -189,7 +189,7 @@ def test_forage_writes_a_row_per_state_and_radius(foraged):
 
 def test_the_food_is_what_python_finds(foraged):
     whole = Study.load(foraged.directory)
-    again = forage_states(whole.model, 2, ForageRule(n_runs=4, seconds=15.0, seed=whole.settings.seed))
+    again = forage_states(whole.model, 2, ForageSettings(n_runs=4, seconds=15.0, seed=whole.settings.seed))
     np.testing.assert_array_equal(whole.held("foraging").coverage.share, again.coverage.share)
 
 

@@ -157,7 +157,7 @@ def test_the_generating_law_is_chosen(kind):
     assert choice.margin.n == 6
     place = choice.kinds.index(choice.winner)
     assert choice.deficit[place] == 0
-    assert choice.nats_per_stay[place] == choice.nats_per_stay.max()
+    assert choice.nats_per_dwell[place] == choice.nats_per_dwell.max()
 
 
 def test_a_clear_choice_has_a_margin_above_zero_and_one_animal_is_split_by_its_stays():
@@ -181,7 +181,7 @@ def test_held_out_animals_are_not_fitted():
     for mine, other in ((n_looks[:50], n_looks[50:]), (n_looks[50:], n_looks[:50])):
         p = (other - 1).sum() / ((other - 1).sum() + 50)
         expected += ((mine - 1) * np.log(p) + np.log(1 - p)).sum()
-    assert choice.nats_per_stay[0] == pytest.approx(expected / 100, rel=1e-5)
+    assert choice.nats_per_dwell[0] == pytest.approx(expected / 100, rel=1e-5)
 
 
 def test_intervals_of_times_hold_the_truth():

@@ -15,9 +15,9 @@ from ethomarkov.coarse.kinetics import (
     find_dwells,
     jump_chain,
     leaving_rate,
-    mean_stay,
+    mean_dwell,
     survival,
-    units_of_stays,
+    units_of_dwells,
 )
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.states import Symbols
@@ -63,7 +63,7 @@ def test_of_one_animal_only():
         segments=Segments.from_valid(labels >= 0, np.array([0, 3, 6])),
         sampling=Sampling(1.0),
     )
-    assert dwell_times(symbols.of(1))[0].tolist() == [2]
+    assert dwell_times(symbols.mask(1))[0].tolist() == [2]
 
 
 def test_mean_stay_of_a_known_chain():
@@ -121,11 +121,11 @@ def test_a_step_starts_anew_in_every_run():
 
 def test_stays_can_be_chosen():
     dwells = find_dwells(labelled([0, 1, 1, 0, 0, 2, 0, 1, 0], np.array([0, 5, 9])))
-    assert dwells.of(1).duration.tolist() == [1.0, 0.5]
+    assert dwells.in_state(1).duration.tolist() == [1.0, 0.5]
     assert dwells.complete.state.tolist() == [1, 0, 1]
     assert dwells.begun.state.tolist() == [1, 0, 0, 1, 0]
-    assert dwells.of(1).mean == 0.75
-    assert np.isnan(dwells.of(3).mean)
+    assert dwells.in_state(1).mean == 0.75
+    assert np.isnan(dwells.in_state(3).mean)
 
 
 @settings(max_examples=60, deadline=None)
@@ -201,7 +201,7 @@ def test_animals_are_resampled_whole():
     dwells = find_dwells(labelled(labels, np.arange(7) * 2000, rate=1.0, n_states=2))
     animals, events = (leaving_rate(dwells, 0, over=over) for over in ("animals", "events"))
     assert animals.n == 6
-    assert events.n == len(dwells.of(0))
+    assert events.n == len(dwells.in_state(0))
     assert animals.high - animals.low > 3 * (events.high - events.low)
 
 
@@ -215,8 +215,8 @@ def test_one_animal_has_an_interval_over_blocks_and_none_over_animals():
 
 def test_a_stay_belongs_to_the_block_in_which_it_begins():
     dwells = find_dwells(labelled([0] * 39 + [1] * 3 + [0] * 38, rate=1.0))
-    assert units_of_stays(dwells, "blocks").tolist() == [0, 1, 2]
-    assert units_of_stays(dwells.of(0), "blocks").tolist() == [0, 1]
+    assert units_of_dwells(dwells, "blocks").tolist() == [0, 1, 2]
+    assert units_of_dwells(dwells.in_state(0), "blocks").tolist() == [0, 1]
 
 
 def test_a_state_that_was_not_left_has_the_upper_limit_of_three_ends():
@@ -224,7 +224,7 @@ def test_a_state_that_was_not_left_has_the_upper_limit_of_three_ends():
     rate = leaving_rate(dwells, 0)
     assert (rate.estimate, rate.low) == (0.0, 0.0)
     assert rate.high == pytest.approx(-np.log(0.05) / 100)
-    assert np.isnan([mean_stay(dwells, 0).estimate, mean_stay(dwells, 0).low, mean_stay(dwells, 0).high]).all()
+    assert np.isnan([mean_dwell(dwells, 0).estimate, mean_dwell(dwells, 0).low, mean_dwell(dwells, 0).high]).all()
 
 
 @pytest.mark.parametrize("wrong", [{"convention": "published"}, {"over": "worms"}])

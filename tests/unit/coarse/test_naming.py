@@ -211,7 +211,7 @@ def test_only_the_rows_of_the_segments_count():
         segments=postures.segments,
         sampling=postures.sampling,
     )
-    np.testing.assert_allclose(measure_traits(symbols.of(0), postures).share, [0.75, 0.25])
+    np.testing.assert_allclose(measure_traits(symbols.mask(0), postures).share, [0.75, 0.25])
 
 
 def test_what_cannot_be_measured_is_nan():

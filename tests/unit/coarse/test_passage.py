@@ -149,7 +149,7 @@ def test_the_time_of_two_states_is_the_same_at_all_lags():
     assert found.by_unit.shape == (12, 4, 1)
     assert found.over == "animals"
     assert ((found.low[:, 0] < true) & (true < found.high[:, 0])).all()
-    own = MarkovChain.from_symbols(walk.of(3), 0.5).transition.toarray()
+    own = MarkovChain.from_symbols(walk.mask(3), 0.5).transition.toarray()
     assert found.by_unit[3, 1, 0] == pytest.approx(-0.5 / np.log(np.trace(own) - 1))
 
 
@@ -232,7 +232,7 @@ class TestHoppingRates:
             expected = two_rates(MarkovChain.from_symbols(walk, lag).transition.toarray(), lag)
             np.testing.assert_allclose(found.rates, [[-expected[0], expected[0]], [expected[1], -expected[1]]])
             assert (found.lag, found.over) == (lag, "animals")
-            own = two_rates(MarkovChain.from_symbols(walk.of(3), lag).transition.toarray(), lag)
+            own = two_rates(MarkovChain.from_symbols(walk.mask(3), lag).transition.toarray(), lag)
             np.testing.assert_allclose([found.by_unit[3, 0, 1], found.by_unit[3, 1, 0]], own)
             assert found.relaxation.estimate == pytest.approx(1 / expected.sum())
 
@@ -242,7 +242,7 @@ class TestHoppingRates:
         found = hopping_rates(walk, np.arange(2), 0.5)
 
         def change(animals):
-            pooled = [sum(count_transitions(walk.of(i), frames).toarray() for i in animals) for frames in (2, 6)]
+            pooled = [sum(count_transitions(walk.mask(i), frames).toarray() for i in animals) for frames in (2, 6)]
             first, third = (counts / counts.sum(axis=1, keepdims=True) for counts in pooled)
             return logm(np.linalg.inv(first) @ third) / 1.0
 

@@ -10,7 +10,7 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.coarse.smoothing import SmoothStates, fit_hidden_chain, smooth_states
 from ethomarkov.coarse.smoothing_kernels import pass_over
-from ethomarkov.coarse.tree import GrowthRule, grow_tree
+from ethomarkov.coarse.tree import GrowthSettings, grow_tree
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.io.results import load_result, save_results
 from ethomarkov.markov import MarkovChain
@@ -220,7 +220,9 @@ def test_runs_and_pirouettes_are_labelled_better():
         labelled = make_system("worms", 6, 300.0, seed)
         sequences = DelayEmbedding(11).transform(labelled.series)
         symbols = Partition(190, seed=seed).fit(sequences).label(sequences)
-        tree = grow_tree(MarkovChain.from_symbols(symbols, LAG), GrowthRule(n_states=2, n_resamples=0), symbols=symbols)
+        tree = grow_tree(
+            MarkovChain.from_symbols(symbols, LAG), GrowthSettings(n_states=2, n_resamples=0), symbols=symbols
+        )
         group, known = tree.states_at(2), symbols.segments.valid
         truth = IS_PIROUETTE[labelled.states][known]
         found = symbols.relabel(group), smooth_states(symbols, group, LAG).states

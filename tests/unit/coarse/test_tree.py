@@ -10,7 +10,7 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.coarse.coherence import best_cut
 from ethomarkov.coarse.stability import compare_seeds, match_nodes
-from ethomarkov.coarse.tree import GrowthRule, StateTree, grow_tree, grow_with_cut, restrict
+from ethomarkov.coarse.tree import GrowthSettings, StateTree, grow_tree, grow_with_cut, restrict
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.io.results import load_result, save_results
 from ethomarkov.markov import MarkovChain
@@ -76,7 +76,7 @@ class TestLevels:
     @pytest.mark.parametrize("seed", range(3))
     def test_every_level_refines_the_one_before(self, seed):
         matrix = np.random.default_rng(seed).random((40, 40)) ** 8
-        tree = grow_tree(chain_of(matrix), GrowthRule(n_states=6, min_measure=0.0))
+        tree = grow_tree(chain_of(matrix), GrowthSettings(n_states=6, min_measure=0.0))
         for coarse, fine in zip(tree.levels, tree.levels[1:], strict=False):
             upper, lower = tree.states_at(coarse), tree.states_at(fine)
             assert (upper >= 0).all()
@@ -137,7 +137,7 @@ class TestRestriction:
         matrix[:4, 4:8], matrix[4:8, :4] = 0.3, 0.3
         matrix[:8, 8:12], matrix[8:12, :8] = 0.02, 0.02
         matrix[0, 12], matrix[12, 8] = 0.1, 0.1
-        by_flux, left = (grow_tree(chain_of(matrix), GrowthRule(n_states=3, leftover=how)) for how in LEFTOVERS)
+        by_flux, left = (grow_tree(chain_of(matrix), GrowthSettings(n_states=3, leftover=how)) for how in LEFTOVERS)
         for tree in (by_flux, left):
             assert tree.states_at(2)[12] == tree.states_at(2)[0] == tree.states_at(2)[7]
             node = int(np.flatnonzero(tree.left_over)[0])
@@ -155,10 +155,10 @@ class TestStopping:
 
     def test_by_measure_with_the_reason(self):
         chain = chain_of([[90.0, 2.0, 2.0], [2.0, 1.0, 2.0], [2.0, 2.0, 1.0]])
-        tree = grow_tree(chain, GrowthRule(n_states=3, min_measure=0.2))
+        tree = grow_tree(chain, GrowthSettings(n_states=3, min_measure=0.2))
         assert tree.levels == (1,)
         assert "each hold 20% of the time" in tree.remark[0]
-        assert grow_tree(chain, GrowthRule(n_states=3, min_measure=0.01)).levels == (1, 2, 3)
+        assert grow_tree(chain, GrowthSettings(n_states=3, min_measure=0.01)).levels == (1, 2, 3)
 
     def test_by_evidence_with_the_reason(self):
         """Two states that last and nothing within: the first division is supported, no other is."""
@@ -201,7 +201,7 @@ class TestStopping:
 
     @pytest.mark.parametrize("symbols", [None, "given"])
     def test_how_many_states_is_asked_of_symbols(self, symbols):
-        growth = GrowthRule() if symbols is None else dataclasses.replace(GrowthRule.paper(), n_states=None)
+        growth = GrowthSettings() if symbols is None else dataclasses.replace(GrowthSettings.paper(), n_states=None)
         given = None if symbols is None else hopping_symbols()
         with pytest.raises(InputFormatError, match="pass symbols="):
             grow_tree(nested_chain(), growth, symbols=given)
@@ -229,7 +229,7 @@ class TestStopping:
         within /= within.sum(axis=3, keepdims=True)
         chain = chain_of((between[:, :, None, None] * within).transpose(0, 2, 1, 3).reshape(24, 24))
         by_pace = grow_tree(chain, 3)
-        published = grow_tree(chain, dataclasses.replace(GrowthRule.paper(), n_states=3))
+        published = grow_tree(chain, dataclasses.replace(GrowthSettings.paper(), n_states=3))
         assert by_pace.divided[2] == 3
         assert published.divided[1] == 3
         assert published.leftover == "unassigned"
@@ -251,7 +251,7 @@ def walked():
 class TestStability:
     def test_true_states_are_found_again_and_others_are_not(self, walked):
         chain, symbols = walked
-        tree = grow_tree(chain, GrowthRule(n_states=7, n_resamples=10), symbols=symbols)
+        tree = grow_tree(chain, GrowthSettings(n_states=7, n_resamples=10), symbols=symbols)
         real = [node for node in range(1, tree.n_nodes) if tree.born[node] <= 4]
         finer = [node for node in range(1, tree.n_nodes) if tree.born[node] > 4]
         assert tree.stability[real].min() > 0.97
@@ -263,19 +263,23 @@ class TestStability:
 
     def test_depends_on_the_seed_alone(self, walked):
         chain, symbols = walked
-        trees = [grow_tree(chain, GrowthRule(n_states=5, n_resamples=4, seed=k), symbols=symbols) for k in (1, 1, 2)]
+        trees = [
+            grow_tree(chain, GrowthSettings(n_states=5, n_resamples=4, seed=k), symbols=symbols) for k in (1, 1, 2)
+        ]
         np.testing.assert_array_equal(trees[0].stability, trees[1].stability)
         assert not np.array_equal(trees[0].stability, trees[2].stability, equal_nan=True)
 
     def test_none_is_measured_where_none_is_asked_for(self, walked):
         chain, symbols = walked
-        tree = grow_tree(chain, GrowthRule(n_resamples=0), symbols=symbols)
+        tree = grow_tree(chain, GrowthSettings(n_resamples=0), symbols=symbols)
         assert np.isnan(tree.stability).all()
         assert tree.n_supported == 4
 
     def test_one_animal_is_resampled_in_blocks(self, walked):
         symbols = simulate_symbols(walked[0], 20_000, n_walks=1, rng=4)
-        tree = grow_tree(MarkovChain.from_symbols(symbols, 1.0), GrowthRule(n_states=2, n_resamples=5), symbols=symbols)
+        tree = grow_tree(
+            MarkovChain.from_symbols(symbols, 1.0), GrowthSettings(n_states=2, n_resamples=5), symbols=symbols
+        )
         assert 0.9 < tree.stability[1:].min() <= 1.0
 
     def test_overlap_by_hand(self):

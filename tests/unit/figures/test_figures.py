@@ -14,7 +14,7 @@ from ethomarkov.figures.recording import draw_coverage, draw_recording, draw_tra
 from ethomarkov.figures.scan import draw_spectrum
 from ethomarkov.figures.states import draw_coherence
 from ethomarkov.figures.style import DATA, MISSING, figure_style, new_figure
-from ethomarkov.locomotion import Path
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
 from ethomarkov.markov.noise_floor import NoiseFloor
 from ethomarkov.recording import Recording, Track
@@ -155,7 +155,7 @@ def test_coherence_is_drawn_against_the_share_of_time_below(axes):
 def test_paths_are_the_first_few(axes):
     rng = np.random.default_rng(0)
     centroid = np.cumsum(rng.normal(size=(80, 2)), axis=0)
-    path = Path(
+    path = Trajectory(
         centroid=centroid,
         heading=np.zeros(80),
         segments=Segments.from_valid(np.ones(80, dtype=bool), np.arange(0, 81, 10)),

@@ -13,7 +13,7 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.foraging import draw_example_paths, draw_food_curve, draw_matching
 from ethomarkov.figures.style import state_colours
 from ethomarkov.foraging import StateCoverage, food_curve, match_time
-from ethomarkov.locomotion import Path
+from ethomarkov.locomotion import Trajectory
 
 HOSTILE = r"w$_1$ \frac{ ^_ %"
 NAMES = ("wide", "narrow", HOSTILE)
@@ -40,7 +40,7 @@ def coverage():
 def path_of(points, unit="body lengths"):
     points = np.asarray(points, dtype=float)
     segments = Segments.from_valid(np.ones(len(points), dtype=bool), np.array([0, len(points) // 2, len(points)]))
-    return Path(
+    return Trajectory(
         centroid=points, heading=np.zeros(len(points)), segments=segments, sampling=Sampling(2.0), length_unit=unit
     )
 

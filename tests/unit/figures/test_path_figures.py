@@ -29,7 +29,7 @@ from ethomarkov.figures.paths import (
 )
 from ethomarkov.figures.simulation import draw_kymograph, draw_kymographs, draw_posture_spectra
 from ethomarkov.figures.style import DATA, MACROSTATES, MISSING, SIMULATION
-from ethomarkov.locomotion import DragFit, DragSearch, Path
+from ethomarkov.locomotion import DragFit, DragSettings, Trajectory
 from ethomarkov.locomotion.bearing import BearingSpectrum
 from ethomarkov.locomotion.displacement import Displacement, diffusion, msd
 from ethomarkov.locomotion.drag_example import DragExample
@@ -50,10 +50,10 @@ def rendered(axes):
     axes.figure.savefig(io.BytesIO(), format="png", dpi=40)
 
 
-def make_path(centroid, offsets=None, names=None, unit="mm", rate=2.0) -> Path:
+def make_path(centroid, offsets=None, names=None, unit="mm", rate=2.0) -> Trajectory:
     centroid = np.asarray(centroid, dtype=float)
     known = np.isfinite(centroid).all(axis=1)
-    return Path(
+    return Trajectory(
         centroid=centroid,
         heading=np.zeros(len(centroid)),
         segments=Segments.from_valid(known, offsets, names),
@@ -62,7 +62,7 @@ def make_path(centroid, offsets=None, names=None, unit="mm", rate=2.0) -> Path:
     )
 
 
-def walks(n: int, n_frames: int = 400, seed: int = 0, **options) -> Path:
+def walks(n: int, n_frames: int = 400, seed: int = 0, **options) -> Trajectory:
     steps = np.random.default_rng(seed).normal(size=(n, n_frames, 2))
     steps[:, 0] = 0
     return make_path(np.cumsum(steps, axis=1).reshape(-1, 2), np.arange(n + 1) * n_frames, **options)
@@ -346,7 +346,7 @@ def test_diffusions_must_match(axes):
 
 
 def make_fit(drag_ratio, status) -> DragFit:
-    search = DragSearch(bounds=(2.0, 200.0))
+    search = DragSettings(bounds=(2.0, 200.0))
     drag_ratio = np.asarray(drag_ratio, dtype=float)
     n = drag_ratio.size
     optimum = np.nan_to_num(drag_ratio, nan=20.0)

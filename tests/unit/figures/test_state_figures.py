@@ -19,7 +19,7 @@ from ethomarkov.coarse.dwell_laws import ExponentialSum, LawFit, fit_law
 from ethomarkov.coarse.kinetics import (
     find_dwells,
     jump_chain,
-    mean_stay,
+    mean_dwell,
     survival,
     time_budget,
 )
@@ -420,17 +420,17 @@ def test_names_of_the_last_level_are_needed(axes):
 def test_mean_stays_are_time_per_end(n_animals):
     dwells = find_dwells(random_symbols(3, n_animals))
     for state in range(3):
-        mine = dwells.of(state)
+        mine = dwells.in_state(state)
         expected = (mine.duration.sum() - mine.ends_cut.sum() * mine.step) / (~mine.ends_cut).sum()
-        found = mean_stay(dwells, state)
+        found = mean_dwell(dwells, state)
         assert found.estimate == pytest.approx(expected)
         assert found.low < found.estimate < found.high
         assert found.over == ("animals" if n_animals > 1 else "blocks")
 
 
 def test_a_state_that_is_never_left_has_no_mean_stay():
-    assert np.isnan(mean_stay(find_dwells(symbols_of([1, 1, 1], 2)), 1).estimate)
-    assert np.isnan(mean_stay(find_dwells(symbols_of([1, 1, 1], 2)), 0).estimate)
+    assert np.isnan(mean_dwell(find_dwells(symbols_of([1, 1, 1], 2)), 1).estimate)
+    assert np.isnan(mean_dwell(find_dwells(symbols_of([1, 1, 1], 2)), 0).estimate)
 
 
 def test_survival_is_that_of_kaplan_and_meier(axes):
@@ -514,7 +514,7 @@ def test_the_distribution_of_stays_names_their_means(axes):
     for state, line in enumerate(axes.lines):
         found = survival(dwells, state)
         np.testing.assert_allclose(line.get_ydata(), 1 - np.append(1, found.survival))
-        assert legend_of(axes)[state] == f"{'ab'[state]}\n{mean_stay(dwells, state)} s"
+        assert legend_of(axes)[state] == f"{'ab'[state]}\n{mean_dwell(dwells, state)} s"
     assert axes.get_legend().get_title().get_text() == "mean dwell time (95 % over animals)"
     assert "0.5 s" in title_of(axes)
     render(axes)

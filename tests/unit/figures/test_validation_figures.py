@@ -29,7 +29,7 @@ from ethomarkov.validation.drifting import EntryRate, drift
 from ethomarkov.validation.held_out import HeldOut
 from ethomarkov.validation.held_out_correlation import CORRELATION, HeldOutCorrelation, summarise_correlation
 from ethomarkov.validation.prediction import PredictionError
-from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
+from ethomarkov.validation.splits import Comparison, CrossValidation, FitSettings
 
 HOSTILE = r"w$_1$ \frac{ ^_ %"
 
@@ -155,7 +155,7 @@ def summary(test, simulated) -> HeldOutCorrelation:
         CrossValidation(
             comparisons={CORRELATION: comparison(test, simulated)},
             unassigned=np.zeros(n_splits),
-            fit=FitRule(n_delays=3, n_states=4, lag=0.75),
+            fit=FitSettings(n_delays=3, n_states=4, lag=0.75),
             individuals=names_of(n_animals),
         )
     )
@@ -343,30 +343,34 @@ def test_rates_that_do_not_match_are_refused(axes, data, runs, message):
         draw_rates(axes, data, runs)
 
 
-def validation(found: Comparison, *, leaky: bool = False) -> CrossValidation:
+def validation(found: Comparison, *, as_published: bool = False) -> CrossValidation:
     return CrossValidation(
         comparisons={"rates": found},
         unassigned=np.zeros(len(found.test)),
-        fit=FitRule(leaky=leaky),
+        fit=FitSettings(as_published=as_published),
         individuals=names_of(found.test.shape[1]),
     )
 
 
 def test_cross_validation_sets_means_over_splits_against_all_runs(axes):
     rng = np.random.default_rng(0)
-    honest = comparison(rng.random((4, 3, 2)), rng.random((4, 3, 5, 2)))
-    leaky = comparison(honest.test, honest.simulated + 1)
-    draw_cross_validation(axes, [validation(leaky, leaky=True), validation(honest)], "rates", ["turn", HOSTILE])
+    held_out = comparison(rng.random((4, 3, 2)), rng.random((4, 3, 5, 2)))
+    as_published = comparison(held_out.test, held_out.simulated + 1)
+    draw_cross_validation(
+        axes, [validation(as_published, as_published=True), validation(held_out)], "rates", ["turn", HOSTILE]
+    )
     drawn = bars_of(axes)
     assert len(drawn) == 4
-    for bars, (found, k) in zip(drawn, [(honest, 0), (honest, 1), (leaky, 0), (leaky, 1)], strict=True):
+    for bars, (found, k) in zip(
+        drawn, [(held_out, 0), (held_out, 1), (as_published, 0), (as_published, 1)], strict=True
+    ):
         np.testing.assert_allclose(bars.lines[0].get_xdata(), found.test[..., k].mean(axis=0))
         np.testing.assert_allclose(bars.lines[0].get_ydata(), found.simulated[..., k].mean(axis=(0, 2)))
         horizontal, vertical = [part.get_segments()[1] for part in bars.lines[2]]
         np.testing.assert_allclose(horizontal[:, 0], np.percentile(found.test[:, 1, k], [2.5, 97.5]))
         np.testing.assert_allclose(vertical[:, 1], np.percentile(found.simulated[:, 1, :, k], [2.5, 97.5]))
     assert [bars.lines[0].get_markerfacecolor() for bars in drawn[2:]] == ["none", "none"]
-    inside = honest.inside().mean(axis=0)
+    inside = held_out.inside().mean(axis=0)
     assert words_of(axes)[1] == f"turn: {100 * inside[0]:.0f} %"
     assert words_of(axes)[3] == "turn, as published: 0 %"
     assert axes.get_legend().get_title().get_text() == "splits within 67 % of 5 runs"

@@ -10,7 +10,7 @@ from ethomarkov._core.series import Series
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.foraging.coverage import (
     Footprint,
-    SweepRule,
+    SweepSettings,
     count_disc_cells,
     coverage_measure,
     food_radii,
@@ -18,7 +18,7 @@ from ethomarkov.foraging.coverage import (
     measure_coverage,
 )
 from ethomarkov.locomotion import propel, skeletons
-from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.trajectory import Trajectory
 from ethomarkov.posture import PostureBasis
 
 WIDTH = 0.05
@@ -30,7 +30,7 @@ def straight(centroid, heading, n_segments=100, rate=16.0, body_length=1.0):
     centroid = np.asarray(centroid, dtype=float) * body_length
     heading = np.broadcast_to(np.asarray(heading, dtype=float), len(centroid))
     postures = Series.from_rows(np.zeros((len(centroid), n_segments)), rate)
-    path = Path(centroid=centroid, heading=heading, segments=postures.segments, sampling=Sampling(rate))
+    path = Trajectory(centroid=centroid, heading=heading, segments=postures.segments, sampling=Sampling(rate))
     return postures, path
 
 
@@ -48,7 +48,7 @@ def crawling(seconds=10.0, rate=16.0):
 
 
 def area_of(body, **rule):
-    return measure_coverage(*body, rule=SweepRule(**rule)).area[0]
+    return measure_coverage(*body, rule=SweepSettings(**rule)).area[0]
 
 
 def brute_footprint(joints, radius, pitch):
@@ -113,7 +113,7 @@ def test_curved_body_on_its_own_circle():
     # the tangent at the middle of the body is at a right angle to the radius; the centroid lies inside the circle
     inside = np.mean(np.cos(bend))
     centroid = inside * np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    path = Path(centroid=centroid, heading=turn + np.pi / 2, segments=arc.segments, sampling=Sampling(16.0))
+    path = Trajectory(centroid=centroid, heading=turn + np.pi / 2, segments=arc.segments, sampling=Sampling(16.0))
     assert area_of((arc, path)) == pytest.approx(np.pi * (1.025**2 - 0.975**2), rel=0.01)
 
 
@@ -124,7 +124,7 @@ def test_no_holes_at_ten_widths_per_frame(angle, cells_per_width):
     # forward, sideways and obliquely to the body
     body = straight(line(TILT, step, n), angle)
     slow = straight(line(TILT, step / 40, 40 * (n - 1) + 1), angle)
-    rule = SweepRule(cells_per_width=cells_per_width)
+    rule = SweepSettings(cells_per_width=cells_per_width)
     found, expected = ({tuple(cell) for cell in footprints(*one, rule=rule)[0].cells.tolist()} for one in (body, slow))
     assert len(expected - found) <= 0.01 * len(expected)
     # what is missing lies on the outline: with all neighbours covered it would be a hole
@@ -134,7 +134,7 @@ def test_no_holes_at_ten_widths_per_frame(angle, cells_per_width):
 
 def test_cells_are_those_near_the_body_of_some_frame():
     postures, path, basis = crawling(seconds=1.0)
-    rule = SweepRule(centre="centroid")
+    rule = SweepSettings(centre="centroid")
     found = footprints(postures, path, basis=basis, rule=rule)[0]
     # chords of two segments, as the kernel draws them
     joints = skeletons(path, postures, basis=basis)[:, ::2]
@@ -149,9 +149,11 @@ def test_cells_are_those_near_the_body_of_some_frame():
 def test_single_frame_equals_the_oracle_exactly():
     postures, path, basis = crawling(seconds=1.0)
     still = Series.from_rows(postures.values[:1], 16.0)
-    place = Path(centroid=path.centroid[:1], heading=path.heading[:1], segments=still.segments, sampling=Sampling(16.0))
+    place = Trajectory(
+        centroid=path.centroid[:1], heading=path.heading[:1], segments=still.segments, sampling=Sampling(16.0)
+    )
     for cells in (2, 5):
-        rule = SweepRule(centre="centroid", cells_per_width=cells)
+        rule = SweepSettings(centre="centroid", cells_per_width=cells)
         joints = skeletons(place, still, basis=basis)[:, :: max(1, int(100 * rule.pitch))]
         found = footprints(still, place, basis=basis, rule=rule)[0]
         assert {tuple(c) for c in found.cells.tolist()} == brute_footprint(joints, WIDTH / 2, rule.pitch)
@@ -159,7 +161,7 @@ def test_single_frame_equals_the_oracle_exactly():
 
 def turned(path, turn):
     rotation = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
-    return Path(
+    return Trajectory(
         centroid=path.centroid @ rotation, heading=path.heading + turn, segments=path.segments, sampling=path.sampling
     )
 
@@ -167,7 +169,7 @@ def turned(path, turn):
 @pytest.mark.parametrize(("cells", "bias", "spread"), [(2, 0.006, 0.01), (4, 0.002, 0.005), (8, 0.001, 0.002)])
 def test_area_converges_and_does_not_depend_on_direction(cells, bias, spread):
     postures, path, basis = crawling()
-    rule, fine = SweepRule(cells_per_width=cells), SweepRule(cells_per_width=20)
+    rule, fine = SweepSettings(cells_per_width=cells), SweepSettings(cells_per_width=20)
     turns = np.linspace(0, np.pi, 25)
     areas = [measure_coverage(postures, turned(path, turn), basis=basis, rule=rule).area[0] for turn in turns]
     expected = measure_coverage(postures, path, basis=basis, rule=fine).area[0]
@@ -180,7 +182,7 @@ def test_straight_track_through_the_centre_of_a_disc():
     n, step = 600, 0.02
     body = straight(line(TILT, step, n), TILT + np.pi)
     radii = np.array([0.5, 0.8, 5.0])
-    found = measure_coverage(*body, radii, rule=SweepRule(cells_per_width=10)).share[0]
+    found = measure_coverage(*body, radii, rule=SweepSettings(cells_per_width=10)).share[0]
     h = WIDTH / 2
 
     def half_strip(r):
@@ -196,7 +198,7 @@ def test_straight_track_through_the_centre_of_a_disc():
 def test_whole_disc_is_covered_once():
     turn = np.linspace(0, 6 * np.pi, 600)
     body = straight(np.zeros((600, 2)), turn)
-    found = measure_coverage(*body, np.array([0.3, 0.5, 1.0]), rule=SweepRule(centre="centroid")).share[0]
+    found = measure_coverage(*body, np.array([0.3, 0.5, 1.0]), rule=SweepSettings(centre="centroid")).share[0]
     assert found[:2].tolist() == [1.0, 1.0]
     assert found[2] == pytest.approx(0.525**2, rel=0.01)
 
@@ -205,7 +207,7 @@ def test_centre_is_head_or_centroid():
     body = straight(np.zeros((3, 2)), TILT)
     radius = np.array([0.4])
     head, centroid = (
-        measure_coverage(*body, radius, rule=SweepRule(centre=centre, cells_per_width=10)).share[0, 0]
+        measure_coverage(*body, radius, rule=SweepSettings(centre=centre, cells_per_width=10)).share[0, 0]
         for centre in ("head", "centroid")
     )
     # from the middle the rod leaves the disc on both sides, from the head on one
@@ -227,7 +229,7 @@ def test_first_seen_is_when_the_head_arrives():
 
 def test_units_of_the_path_do_not_matter():
     postures, path, basis = crawling(seconds=3.0)
-    large = Path(
+    large = Trajectory(
         centroid=path.centroid * 1.2,
         heading=path.heading,
         segments=path.segments,
@@ -235,7 +237,7 @@ def test_units_of_the_path_do_not_matter():
         length_unit="mm",
     )
     share = measure_coverage(postures, path, basis=basis).share
-    assert measure_coverage(postures, large, basis=basis, rule=SweepRule(body_length=1.2)).share == pytest.approx(
+    assert measure_coverage(postures, large, basis=basis, rule=SweepSettings(body_length=1.2)).share == pytest.approx(
         share, rel=0.01
     )
 
@@ -255,7 +257,7 @@ def test_every_run_is_a_row():
 
 def test_published_raster():
     postures, path, basis = crawling(seconds=20.0)
-    found = measure_coverage(postures, path, basis=basis, rule=SweepRule(method="paper"))
+    found = measure_coverage(postures, path, basis=basis, rule=SweepSettings(method="paper"))
     joints = skeletons(path, postures, basis=basis)
     points = (joints[::8, ::5] - joints[0, 0]).reshape(-1, 2)
     edges = np.linspace(-25, 25, 1001)
@@ -289,12 +291,12 @@ def test_empty_discs_have_no_share():
 @pytest.mark.parametrize("wrong", [{"width": 0.0}, {"cells_per_width": -1}, {"centre": "tail"}, {"method": "points"}])
 def test_wrong_rules_are_refused(wrong):
     with pytest.raises(InputFormatError, match=next(iter(wrong))):
-        SweepRule(**wrong)
+        SweepSettings(**wrong)
 
 
 def test_paths_without_a_body_are_refused():
     postures, path = straight(np.zeros((4, 2)), 0.0)
-    measured = Path.from_points(path.centroid, postures, "mm")
+    measured = Trajectory.from_points(path.centroid, postures, "mm")
     with pytest.raises(InputFormatError, match="heading"):
         footprints(postures, measured)
     short = Series.from_rows(postures.values[:3], 16.0)

@@ -19,7 +19,7 @@ from ethomarkov.foraging import (
     share_found,
 )
 from ethomarkov.foraging.coverage import food_radii
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.posture import PostureBasis
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states.symbols import Symbols
@@ -244,7 +244,7 @@ def crawler(name, amplitude, seed=0):
 
 def test_fast_animals_win_far_away_and_slow_ones_nearby():
     animals = [crawler("slow", 1.0), crawler("fast", 6.0)]
-    rule = CrawlRule(duration=40.0, n_runs=6)
+    rule = CrawlSettings(duration=40.0, n_runs=6)
     share = cover_states(animals, PostureBasis.analytic(), rule, rng=3)
     assert share.names == ("slow", "fast")
     assert share.share.shape == (2, 6, food_radii().size)

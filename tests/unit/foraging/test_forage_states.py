@@ -7,19 +7,19 @@ import pytest
 
 from ethomarkov.coarse.kinetics import time_budget
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.foraging.coverage import SweepRule, measure_coverage
+from ethomarkov.foraging.coverage import SweepSettings, measure_coverage
 from ethomarkov.foraging.food import food_curve
-from ethomarkov.foraging.states import ForageRule, forage_states, state_shares
-from ethomarkov.locomotion.ensemble import CrawlRule, crawl
+from ethomarkov.foraging.states import ForageSettings, forage_states, state_shares
+from ethomarkov.locomotion.ensemble import CrawlSettings, crawl
 from ethomarkov.study import Settings, run_study
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.synthetic.worm import WormModel
 
-RULE = ForageRule(n_runs=12, seconds=30.0)
+RULE = ForageSettings(n_runs=12, seconds=30.0)
 
 
 def sweep(**changes):
-    return dataclasses.replace(RULE, sweep=SweepRule(**changes))
+    return dataclasses.replace(RULE, sweep=SweepSettings(**changes))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_states_keep_their_names_and_time(found, model):
 
 def test_shares_are_those_of_runs_in_the_state(model, found):
     """Runs of a state by themselves, with other seeds, cover as much."""
-    rule = CrawlRule(duration=30.0, n_runs=100)
+    rule = CrawlSettings(duration=30.0, n_runs=100)
     for k in range(2):
         animal = model.confined(2, k, start="stationary")
         shares = np.concatenate(
@@ -118,7 +118,7 @@ def test_fast_states_find_food_far_away_and_slow_ones_near_the_start():
     model = run_study(worms.recording, settings, basis=worms.basis).model
     reorients, speed = worms.truth.is_pirouette, np.abs(WormModel().velocity)[worms.truth.states]
 
-    two = forage_states(model, 2, ForageRule(n_runs=60)).curve
+    two = forage_states(model, 2, ForageSettings(n_runs=60)).curve
     labels = model.states(2).labels
     run, pirouette = np.argsort([reorients[labels == k].mean() for k in range(2)])
     assert reorients[labels == run].mean() < 0.1
@@ -127,7 +127,7 @@ def test_fast_states_find_food_far_away_and_slow_ones_near_the_start():
     assert (two.low[pirouette, near] > two.high[run, near]).all()
     assert (two.low[run, far] > two.high[pirouette, far]).all()
 
-    fine = forage_states(model, model.finest, ForageRule(n_runs=60)).curve
+    fine = forage_states(model, model.finest, ForageSettings(n_runs=60)).curve
     labels, even = model.states(model.finest).labels, 1 / model.finest
     true_speed = np.array([speed[labels == k].mean() for k in range(model.finest)])
     slowest, fastest = true_speed.argmin(), true_speed.argmax()
@@ -149,5 +149,5 @@ def test_time_without_a_state_does_not_count(model):
     np.testing.assert_allclose(state_shares(part, 2), full)
     assert state_shares(part, 2).sum() == pytest.approx(1.0)
     lost = dataclasses.replace(model, tree=part)
-    found = forage_states(lost, 2, ForageRule(n_runs=3, seconds=10.0))
+    found = forage_states(lost, 2, ForageSettings(n_runs=3, seconds=10.0))
     np.testing.assert_allclose(found.curve.time_share, full)

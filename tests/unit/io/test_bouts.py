@@ -72,7 +72,7 @@ def test_bouts_rebuild_the_labels(labels, edge):
 
 
 def test_bouts_of_one_animal_only():
-    assert listed(find_bouts(two_worms().of(1), NAMES)) == [(1, 1, 6, 8), (1, 0, 8, 9), (1, 2, 9, 10)]
+    assert listed(find_bouts(two_worms().mask(1), NAMES)) == [(1, 1, 6, 8), (1, 0, 8, 9), (1, 2, 9, 10)]
 
 
 def test_nothing_is_found_in_nothing():

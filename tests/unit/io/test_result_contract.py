@@ -31,7 +31,7 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.foraging.food import StateCoverage
 from ethomarkov.io.digest import canonical, digest
 from ethomarkov.io.results import load_result, save_results
-from ethomarkov.locomotion.drag import DragSearch
+from ethomarkov.locomotion.drag import DragSettings
 from ethomarkov.locomotion.ensemble import Gathered
 from ethomarkov.movies.scenes import Behaviour
 from ethomarkov.paper.stages import ALL_STAGES
@@ -161,7 +161,7 @@ MAKERS: dict[type, Callable[[], object]] = {
     Segments: lambda: make_series().segments,
     Series: make_series,
     Symbols: make_symbols,
-    DragSearch: DragSearch,
+    DragSettings: DragSettings,
     StateCoverage: lambda: build(StateCoverage, is_full=True),
     Behaviour: lambda: Behaviour(labels=np.array([0, 1, -1]), names=("a", TEXT), colours=("red", "blue")),
 }

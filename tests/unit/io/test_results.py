@@ -21,13 +21,13 @@ from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov.coarse import Cut, best_cut
 from ethomarkov.exceptions import InputFormatError, OutputError
-from ethomarkov.foraging import SweepRule
-from ethomarkov.foraging.states import ForageRule, forage_states
+from ethomarkov.foraging import SweepSettings
+from ethomarkov.foraging.states import ForageSettings, forage_states
 from ethomarkov.io.digest import canonical, digest
 from ethomarkov.io.results import load_attrs, load_result, load_results, save_results
 from ethomarkov.io.seal import seal
-from ethomarkov.locomotion import DragSearch, Path
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion import DragSettings, Trajectory
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
 from ethomarkov.model.kinetics import state_kinetics
 from ethomarkov.model.paths import reconstruct_paths
@@ -60,10 +60,10 @@ def make_ring(n: int = 5) -> MarkovChain:
     return MarkovChain.from_counts(sparse.csr_array(counts), lag=0.75)
 
 
-def make_path() -> Path:
+def make_path() -> Trajectory:
     series = make_series()
     steps = np.cumsum(np.nan_to_num(series.values[:, :2].astype(float)), axis=0)
-    return Path(
+    return Trajectory(
         centroid=steps, heading=steps[:, 0] / 3, segments=series.segments, sampling=series.sampling, length_unit="mm"
     )
 
@@ -78,7 +78,7 @@ MAKERS = {
         centers=np.random.default_rng(0).normal(size=(4, 6)), visits=np.array([3, 0, 5, 1]), inertia=0.25
     ),
     PostureBasis: PostureBasis.analytic,
-    Path: make_path,
+    Trajectory: make_path,
     Ledger: lambda: Ledger().note("step", ("a", "b"), "frames", np.array([5, 6]), np.array([4, 6]), reason="why – not"),
     Measured: lambda: Measured(
         centroid=np.array([[0.0, np.nan], [1.0, 2.0]]), body_length=np.array([0.7]), length_unit="", source="csv"
@@ -329,11 +329,11 @@ def small_study():
 def test_kinetics_runs_and_reconstructions_come_back_equal(tmp_path, small_study):
     """Results within results, optional ones, tables and tuples of numbers."""
     lost = dataclasses.replace(small_study.measured, centroid=np.full_like(small_study.measured.centroid, np.nan))
-    rule = CrawlRule(duration=15.0, n_runs=2)
+    rule = CrawlSettings(duration=15.0, n_runs=2)
     made = {
         "kinetics": state_kinetics(small_study.model, 3),
         "runs": simulate_runs(small_study.model, small_study.model.animal(), rule),
-        "measured": reconstruct_paths(small_study.model, DragSearch(window=10.0)),
+        "measured": reconstruct_paths(small_study.model, DragSettings(window=10.0)),
         "unmeasured": reconstruct_paths(dataclasses.replace(small_study.model, measured=lost)),
     }
     assert made["runs"].diffusion is None
@@ -347,7 +347,7 @@ def test_kinetics_runs_and_reconstructions_come_back_equal(tmp_path, small_study
 
 def test_validations_and_foraging_come_back_equal(tmp_path, small_study):
     """Mappings of results, and tuples of results that hold arrays."""
-    rule = ForageRule(n_runs=2, seconds=15.0, sweep=SweepRule(body_length=1.0))
+    rule = ForageSettings(n_runs=2, seconds=15.0, sweep=SweepSettings(body_length=1.0))
     made = {
         "runs": observe_animal(small_study.model, 0, 2),
         "validation": small_study.compute("validation", n_runs=2, n_repeats=1, n_held_out=1),

@@ -17,7 +17,7 @@ from ethomarkov.locomotion.bearing import (
     loop_times,
     turning_rate,
 )
-from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.trajectory import Trajectory
 
 RATE = 8.0
 
@@ -25,7 +25,7 @@ RATE = 8.0
 def path_of(points, offsets=None):
     points = np.asarray(points, dtype=float)
     segments = Segments.from_valid(np.isfinite(points).all(axis=1), offsets)
-    return Path(centroid=points, heading=np.zeros(len(points)), segments=segments, sampling=Sampling(RATE))
+    return Trajectory(centroid=points, heading=np.zeros(len(points)), segments=segments, sampling=Sampling(RATE))
 
 
 def circle(radius=3.0, period=40.0, seconds=400.0, clockwise=False):

@@ -14,13 +14,13 @@ from ethomarkov.locomotion.displacement import (
     paper_lags,
     squared_displacements,
 )
-from ethomarkov.locomotion.path import Path
+from ethomarkov.locomotion.trajectory import Trajectory
 
 
 def path_of(points, rate=1.0, offsets=None):
     points = np.asarray(points, dtype=float)
     segments = Segments.from_valid(np.isfinite(points).all(axis=1), offsets)
-    return Path(
+    return Trajectory(
         centroid=points, heading=np.zeros(len(points)), segments=segments, sampling=Sampling(rate), length_unit="mm"
     )
 
@@ -197,6 +197,6 @@ def test_ensembles_must_agree():
     with pytest.raises(InputFormatError, match="no path"):
         ensemble_msd([], np.array([1.0]))
     other = path_of(wander(50))
-    mixed = Path(centroid=other.centroid, heading=other.heading, segments=other.segments, sampling=other.sampling)
+    mixed = Trajectory(centroid=other.centroid, heading=other.heading, segments=other.segments, sampling=other.sampling)
     with pytest.raises(InputFormatError, match="body lengths and mm"):
         ensemble_msd([other, mixed], np.array([1.0]))

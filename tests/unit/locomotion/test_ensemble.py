@@ -7,12 +7,12 @@ import pytest
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion import propel
-from ethomarkov.locomotion.ensemble import CrawlRule, crawl, gather, move
+from ethomarkov.locomotion.ensemble import CrawlSettings, crawl, gather, move
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states import DelayEmbedding, Partition
 from ethomarkov.synthetic import simulate_worms
 
-RULE = CrawlRule(duration=15.0, n_runs=5, body_length=0.8, length_unit="mm")
+RULE = CrawlSettings(duration=15.0, n_runs=5, body_length=0.8, length_unit="mm")
 N_FRAMES = 15 * 16
 MEASURES = {
     "end": lambda _, path: path.centroid[-1],
@@ -68,10 +68,10 @@ def test_measures_of_any_shape_one_row_per_run(reference):
 def test_values_belong_to_their_run(reference, basis):
     """Row k is measured on the path of run k, which is the path of its own postures."""
     for k in range(5):
-        path = propel(reference.postures.of(k), RULE.drag_ratio, 0.8, "mm", basis=basis)
-        np.testing.assert_array_equal(reference.path.of(k).centroid, path.centroid)
+        path = propel(reference.postures.cut(k), RULE.drag_ratio, 0.8, "mm", basis=basis)
+        np.testing.assert_array_equal(reference.path.cut(k).centroid, path.centroid)
         np.testing.assert_array_equal(reference.values["end"][k], path.centroid[-1])
-        np.testing.assert_array_equal(reference.values["postures"][k], reference.postures.of(k).values[::40])
+        np.testing.assert_array_equal(reference.values["postures"][k], reference.postures.cut(k).values[::40])
     assert len(np.unique(reference.values["way"])) == 5
 
 
@@ -113,7 +113,7 @@ def test_a_ring_keeps_paths_inside_and_steps_as_long(reference, basis):
     ringed = move(reference.postures, basis, dataclasses.replace(RULE, ring_radius=radius))
     assert np.linalg.norm(ringed.centroid, axis=1).max() <= radius * (1 + 1e-6)
     for k in range(5):
-        steps = [np.linalg.norm(np.diff(path.of(k).centroid, axis=0), axis=1) for path in (free, ringed)]
+        steps = [np.linalg.norm(np.diff(path.cut(k).centroid, axis=0), axis=1) for path in (free, ringed)]
         np.testing.assert_allclose(steps[1], steps[0], rtol=1e-9, atol=1e-12)
     assert not np.allclose(ringed.centroid, free.centroid)
 

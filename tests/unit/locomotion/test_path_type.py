@@ -6,7 +6,7 @@ import pytest
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.locomotion import Path
+from ethomarkov.locomotion import Trajectory
 
 
 def series(n=50, offsets=(0, 20, 50)):
@@ -21,7 +21,7 @@ def test_points_become_a_path():
     points = walk()
     points[3, 0] = np.nan  # one coordinate is not a place
     points[30] = np.inf
-    path = Path.from_points(points, series(), "mm")
+    path = Trajectory.from_points(points, series(), "mm")
     assert path.length_unit == "mm"
     assert path.sampling.rate == 10.0
     assert path.segments.individuals == ("a", "b")
@@ -35,23 +35,23 @@ def test_points_become_a_path():
 
 
 def test_no_point_at_all():
-    path = Path.from_points(np.full((50, 2), np.nan), series(), "mm")
+    path = Trajectory.from_points(np.full((50, 2), np.nan), series(), "mm")
     assert len(path.segments) == 0
     assert np.isnan(path.speed()).all()
-    assert len(path.of(1).segments) == 0
+    assert len(path.cut(1).segments) == 0
 
 
 def test_points_of_another_recording_are_refused():
     with pytest.raises(InputFormatError, match="50 rows"):
-        Path.from_points(walk(40), series(), "mm")
+        Trajectory.from_points(walk(40), series(), "mm")
 
 
 @pytest.mark.parametrize("individual", [0, 1])
 def test_one_individual_keeps_its_rows_and_gaps(individual):
     points = walk()
     points[[5, 33]] = np.nan
-    whole = Path.from_points(points, series(), "mm")
-    alone = whole.of(individual)
+    whole = Trajectory.from_points(points, series(), "mm")
+    alone = whole.cut(individual)
     rows = slice(0, 20) if individual == 0 else slice(20, 50)
     np.testing.assert_array_equal(alone.centroid, whole.centroid[rows])
     np.testing.assert_array_equal(alone.heading, whole.heading[rows])
@@ -60,22 +60,22 @@ def test_one_individual_keeps_its_rows_and_gaps(individual):
     assert set(alone.segments.bounds[:, 2]) == {0}
     assert alone.segments.n_rows == len(alone.centroid)
     # cut out of a cut
-    np.testing.assert_array_equal(alone.of(0).segments.bounds, alone.segments.bounds)
+    np.testing.assert_array_equal(alone.cut(0).segments.bounds, alone.segments.bounds)
     np.testing.assert_array_equal(alone.speed(), whole.speed()[rows])
 
 
 def test_gaps_of_the_runs_stay_where_rows_are_known():
     """A path may have a run boundary without a missing row: a computed path starts anew."""
     segments = Segments(bounds=np.array([[0, 8, 0], [8, 20, 1]]), offsets=np.array([0, 8, 20]), individuals=("a", "b"))
-    path = Path(centroid=walk(20), heading=np.zeros(20), segments=segments, sampling=series().sampling)
-    assert path.of(1).segments.bounds.tolist() == [[0, 12, 0]]
+    path = Trajectory(centroid=walk(20), heading=np.zeros(20), segments=segments, sampling=series().sampling)
+    assert path.cut(1).segments.bounds.tolist() == [[0, 12, 0]]
 
 
 def test_speed_of_a_straight_line_and_across_gaps():
     time = np.arange(50) / 10.0
     points = np.stack([3 * time, 4 * time], axis=1)
     points[25] = np.nan
-    path = Path.from_points(points, series(), "mm")
+    path = Trajectory.from_points(points, series(), "mm")
     speed = path.speed(0.5)
     known = np.isfinite(speed)
     np.testing.assert_allclose(speed[known], 5.0)
@@ -85,6 +85,6 @@ def test_speed_of_a_straight_line_and_across_gaps():
 
 
 def test_the_window_of_the_speed_is_at_least_a_frame():
-    path = Path.from_points(walk(), series(), "mm")
+    path = Trajectory.from_points(walk(), series(), "mm")
     steps = np.linalg.norm(np.diff(path.centroid[:20], axis=0), axis=1) * 10
     np.testing.assert_allclose(path.speed(1e-6)[:19], steps)

@@ -6,7 +6,7 @@ from scipy import linalg
 
 from ethomarkov._core.series import Series
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.locomotion import Path, propel, resistive, resistive_kernels, skeletons
+from ethomarkov.locomotion import Trajectory, propel, resistive, resistive_kernels, skeletons
 from ethomarkov.posture import PostureBasis
 
 
@@ -466,7 +466,7 @@ def test_impossible_lengths(length):
 def test_speed_of_a_path_known_by_hand():
     series = Series.from_rows(np.zeros((20, 1)), 4.0, np.array([0, 10, 20]))
     centroid = np.stack([3.0 * np.arange(20), 4.0 * np.arange(20)], axis=1) / 4
-    path = Path(centroid=centroid, heading=np.zeros(20), segments=series.segments, sampling=series.sampling)
+    path = Trajectory(centroid=centroid, heading=np.zeros(20), segments=series.segments, sampling=series.sampling)
     speed = path.speed(1.0)
     np.testing.assert_allclose(speed[[0, 5, 10, 15]], 5.0)
     assert np.flatnonzero(np.isnan(speed)).tolist() == [6, 7, 8, 9, 16, 17, 18, 19]

@@ -7,8 +7,8 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion.displacement import ensemble_msd
-from ethomarkov.locomotion.path import Path
 from ethomarkov.locomotion.ring import confine
+from ethomarkov.locomotion.trajectory import Trajectory
 
 RULES = pytest.mark.parametrize("rule", ["reflect", "slide"])
 
@@ -16,7 +16,9 @@ RULES = pytest.mark.parametrize("rule", ["reflect", "slide"])
 def path_of(points, offsets=None):
     points = np.asarray(points, dtype=float)
     segments = Segments.from_valid(np.isfinite(points).all(axis=1), offsets)
-    return Path(centroid=points, heading=np.linspace(0, 1, len(points)), segments=segments, sampling=Sampling(16.0))
+    return Trajectory(
+        centroid=points, heading=np.linspace(0, 1, len(points)), segments=segments, sampling=Sampling(16.0)
+    )
 
 
 def wander(n, step=0.1, persistence=0.0, seed=0):

@@ -56,7 +56,7 @@ def test_equals_a_loop(lag):
 
 def test_animals_add_up():
     symbols = make(np.random.default_rng(0).integers(0, 4, 90), np.array([0, 30, 60, 90]))
-    parts = sum(count_transitions(symbols.of(k), 3).toarray() for k in range(3))
+    parts = sum(count_transitions(symbols.mask(k), 3).toarray() for k in range(3))
     np.testing.assert_array_equal(count_transitions(symbols, 3).toarray(), parts)
 
 

@@ -3,11 +3,11 @@ import pytest
 
 from ethomarkov._core.series import Series
 from ethomarkov.markov import MarkovChain, entropy_rate
-from ethomarkov.markov.entropy_scan import ScanGrid, quick_grid, scan_entropy
+from ethomarkov.markov.entropy_scan import ScanSettings, quick_grid, scan_entropy
 from ethomarkov.states import DelayEmbedding, Partition
 from ethomarkov.synthetic import simulate_worms
 
-SMALL = ScanGrid(n_delays=(1, 2, 4, 8), n_states=(5, 20, 60))
+SMALL = ScanSettings(n_delays=(1, 2, 4, 8), n_states=(5, 20, 60))
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +18,12 @@ def postures():
 
 def test_published_grid():
     # four per decade, as published
-    assert ScanGrid().n_states == tuple(int(value) for value in np.geomspace(10**0.5, 10**3.75, 14))
+    assert ScanSettings().n_states == tuple(int(value) for value in np.geomspace(10**0.5, 10**3.75, 14))
 
 
 @pytest.mark.parametrize("scope", ["per animal", "pooled"])
 def test_shape_and_sense(postures, scope):
-    table = scan_entropy(postures, ScanGrid(n_delays=SMALL.n_delays, n_states=SMALL.n_states, scope=scope))
+    table = scan_entropy(postures, ScanSettings(n_delays=SMALL.n_delays, n_states=SMALL.n_states, scope=scope))
     assert table.entropy_rate.shape == (4, 3, 2)
     assert np.isfinite(table.entropy_rate).all()
     assert (np.diff(table.entropy_rate, axis=1) > 0).all()  # finer partitions resolve more
@@ -37,7 +37,7 @@ def test_agrees_with_independent_partitions(postures):
     """Warm starts save time and change the entropy rate by no more than another seed does."""
     table = scan_entropy(postures, SMALL)
     for k in (0, 3):
-        sequences = DelayEmbedding(SMALL.n_delays[k]).transform(postures.of(0))
+        sequences = DelayEmbedding(SMALL.n_delays[k]).transform(postures.cut(0))
         alone = [
             entropy_rate(MarkovChain.from_symbols(Partition(60, seed=s).fit(sequences).label(sequences), 1 / 16))
             for s in range(3)
@@ -52,14 +52,14 @@ def test_threads_do_not_matter(postures):
 
 def test_an_animal_does_not_depend_on_the_others(postures):
     both = scan_entropy(postures, SMALL)
-    alone = scan_entropy(postures.of(0), SMALL)
+    alone = scan_entropy(postures.cut(0), SMALL)
     np.testing.assert_allclose(both.entropy_rate[..., 0], alone.entropy_rate[..., 0])
 
 
 def test_what_the_data_do_not_allow_stays_empty():
     rows = np.random.default_rng(0).normal(size=(150, 2)).cumsum(axis=0)
     rows[40:60] = np.nan
-    table = scan_entropy(Series.from_rows(rows, 1.0), ScanGrid(n_delays=(1, 5, 200), n_states=(3, 10, 1000)))
+    table = scan_entropy(Series.from_rows(rows, 1.0), ScanSettings(n_delays=(1, 5, 200), n_states=(3, 10, 1000)))
     assert np.isfinite(table.entropy_rate[:2, :2]).all()
     assert np.isnan(table.entropy_rate[2]).all()
     assert np.isnan(table.entropy_rate[:, 2]).all()
@@ -80,7 +80,7 @@ def test_a_real_worm_as_published(shared_data):
     with np.load(shared_data("paper_entropy_scan.npz")) as stored:
         published = stored["entropy_rates"][:, :, 6] * 16
         columns = {int(n): i for i, n in enumerate(stored["seed_range"])}
-    grid = ScanGrid(n_delays=(1, 2, 3, 6, 11), n_states=(100, 316, 1000))
+    grid = ScanSettings(n_delays=(1, 2, 3, 6, 11), n_states=(100, 316, 1000))
     table = scan_entropy(Series.from_rows(modes, 16.0), grid, threads=2)
     for k, n_delays in enumerate(grid.n_delays):
         for n, n_states in enumerate(grid.n_states):

@@ -105,6 +105,6 @@ def test_synthetic_worm():
     assert truth == pytest.approx(3.916, abs=1e-3)
     symbols = symbols_of(worms.basis.project(worms.recording), 500, n_delays=11)
     assert relaxation(symbols, 0.75) == pytest.approx(truth, rel=0.15)
-    each = np.array([relaxation(symbols.of(k), 0.75) for k in range(4)])
+    each = np.array([relaxation(symbols.mask(k), 0.75) for k in range(4)])
     interval = interval_of_mean(each, "animals")
     assert interval.low <= truth <= interval.high

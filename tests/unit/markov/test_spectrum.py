@@ -264,7 +264,7 @@ class TestFrames:
         segments = Segments.from_valid(labels >= 0, np.array([0, 4, 8]))
         symbols = Symbols(labels=labels, n_states=2, segments=segments, sampling=Sampling(1.0))
         chain = MarkovChain.from_symbols(symbols, 1.0)
-        found = modes_on_frames(symbols.of(1), chain, np.array([[5.0], [6.0]]))[:, 0]
+        found = modes_on_frames(symbols.mask(1), chain, np.array([[5.0], [6.0]]))[:, 0]
         np.testing.assert_array_equal(found, [*[np.nan] * 4, 6, 5, 5, 6])
 
     def test_mean_over_frames_is_that_of_the_stationary_law(self):

@@ -104,7 +104,8 @@ class TestInterval:
             relaxation(MarkovChain.from_symbols(walks, 1.0))
         )
         found = [
-            posterior_interval(walks.of(k), 1.0, two_state_relaxation, n_samples=100, rng=1000 + k) for k in range(100)
+            posterior_interval(walks.mask(k), 1.0, two_state_relaxation, n_samples=100, rng=1000 + k)
+            for k in range(100)
         ]
         assert sum(one.low <= truth <= one.high for one in found) >= 88
 

@@ -137,7 +137,7 @@ def test_the_reference_leaves_each_animal_out(fitted, applied):
     segments = fitted.symbols.segments
     others = dataclasses.replace(segments, bounds=segments.bounds[segments.bounds[:, 2] != 2])
     rest = dataclasses.replace(fitted.symbols, segments=others)
-    _, log_probability, is_unseen = score_transitions(rest, fitted.symbols.of(2), lag_frames)
+    _, log_probability, is_unseen = score_transitions(rest, fitted.symbols.mask(2), lag_frames)
     assert applied.reference.units == fitted.symbols.segments.individuals
     assert applied.reference.log_likelihood[2] == pytest.approx(log_probability.mean() / fitted.chain.lag)
     assert applied.reference.unseen_share[2] == pytest.approx(is_unseen.mean())
@@ -147,14 +147,14 @@ def test_distances_by_hand(fitted, fresh, applied):
     embedding = DelayEmbedding(fitted.n_delays)
     trained = fitted.microstates.distances(embedding.transform(fitted.postures), fitted.symbols)
     new = fitted.microstates.distances(embedding.transform(fitted.basis.project(fresh)), applied.symbols)
-    own = applied.symbols.segments.of(0).valid
+    own = applied.symbols.segments.mask(0).valid
     assert applied.distance_ratio[0] == pytest.approx(np.median(new[own]) / np.nanmedian(trained), rel=1e-5)
 
 
 def test_the_reference_distances_use_centers_without_the_animal(fitted, applied):
     """Centers are means of all sequences, so an animal's own pull has to be taken out of them."""
     values = DelayEmbedding(fitted.n_delays).transform(fitted.postures)
-    labels, own = fitted.symbols.labels, fitted.symbols.segments.of(1).valid
+    labels, own = fitted.symbols.labels, fitted.symbols.segments.mask(1).valid
     trained = fitted.microstates.distances(values, fitted.symbols)
     inside = np.median(trained[own]) / np.nanmedian(trained)
     state = np.bincount(labels[own]).argmax()

@@ -150,8 +150,8 @@ def test_laws_only_of_states_with_enough_dwells(model, finest, monkeypatch):
         return "law"
 
     monkeypatch.setattr("ethomarkov.model.kinetics.choose_law", choose)
-    monkeypatch.setattr("ethomarkov.model.kinetics.ENOUGH_STAYS", 20)
-    often = [name for k, name in enumerate(finest.names) if len(finest.dwells.of(k).complete) >= 20]
+    monkeypatch.setattr("ethomarkov.model.kinetics.ENOUGH_DWELLS", 20)
+    often = [name for k, name in enumerate(finest.names) if len(finest.dwells.in_state(k).complete) >= 20]
     assert 2 <= len(often) < model.finest
     assert dwell_laws(finest, 2) == dict.fromkeys(often[1:], "law")
     assert len(tried) == len(often)

@@ -7,11 +7,11 @@ import pytest
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion import propel
-from ethomarkov.locomotion.drag import DragSearch
+from ethomarkov.locomotion.drag import DragSettings
 from ethomarkov.model import BehaviourModel
 from ethomarkov.model.paths import body_lengths, measured_path, reconstruct_paths
 
-WINDOWS = DragSearch(window=10.0)
+WINDOWS = DragSettings(window=10.0)
 
 
 def with_measured(model, **changes):
@@ -127,7 +127,7 @@ def test_a_recorded_length_alone_does_not_scale_body_lengths(model, unmeasured):
 
 
 def test_windows_longer_than_the_recording(model):
-    found = reconstruct_paths(model, DragSearch(window=1000.0))
+    found = reconstruct_paths(model, DragSettings(window=1000.0))
     assert found.drag is None
     assert (found.speed_correlation > 0.98).all()
 

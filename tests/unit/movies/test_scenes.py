@@ -6,7 +6,7 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov.exceptions import InputFormatError, SamplingError
-from ethomarkov.locomotion import Path
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.movies import Behaviour, Shot, crawl_scene, posture_pair_scene, tour_scene, write_movie
 from ethomarkov.movies.scenes import DATA, MISSING
 from ethomarkov.movies.stage import HALF_WIDTH, outline
@@ -23,11 +23,11 @@ def wave(n_frames: int, gap: slice | None = None, rate: float = 16.0, sign: int 
     return Series.from_rows(angles, rate)
 
 
-def straight_path(angles: Series, speed: float = 1.0) -> Path:
+def straight_path(angles: Series, speed: float = 1.0) -> Trajectory:
     time = np.arange(len(angles.values)) / angles.sampling.rate
     centroid = np.where(angles.segments.valid[:, None], np.stack([speed * time, 0 * time], axis=1), np.nan)
     heading = np.where(angles.segments.valid, np.pi, np.nan)
-    return Path(centroid=centroid, heading=heading, segments=angles.segments, sampling=angles.sampling)
+    return Trajectory(centroid=centroid, heading=heading, segments=angles.segments, sampling=angles.sampling)
 
 
 def has_colour(image: np.ndarray, colour: str) -> np.ndarray:

@@ -42,7 +42,7 @@ from ethomarkov.study import Settings, Study, run_study
 from ethomarkov.study.store import RESULTS_FOLDER
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.validation.held_out_correlation import CORRELATION, summarise_correlation
-from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
+from ethomarkov.validation.splits import Comparison, CrossValidation, FitSettings
 
 LOOK = Path(__file__).parents[3] / "docs" / "look.md"
 QUICK = Settings(n_delays=11, lag=0.75, n_states=40, n_walks=2, simulated_minutes=1.0, n_behaviours=3, n_resamples=0)
@@ -272,7 +272,7 @@ def held_out(n_splits: int, *, n_runs: int = 3, missing: bool = False) -> CrossV
     return CrossValidation(
         comparisons={CORRELATION: Comparison(test=test, simulated=simulated)},
         unassigned=np.zeros(n_splits),
-        fit=FitRule(n_delays=3, n_states=4, lag=0.75),
+        fit=FitSettings(n_delays=3, n_states=4, lag=0.75),
         individuals=("first", "second"),
     )
 

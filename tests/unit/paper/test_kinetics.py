@@ -43,7 +43,7 @@ def test_velocities_are_those_of_the_states_with_intervals_over_animals(found, s
 
 def test_jumps_are_pooled_and_have_intervals(found, study):
     states, names = study.states(study.finest), study.names(study.finest)
-    counts = np.array([jump_chain(states.of(i)).counts for i in range(3)])
+    counts = np.array([jump_chain(states.mask(i)).counts for i in range(3)])
     assert (counts.sum(axis=0) == jump_chain(states).counts).all()
     i, j = np.unravel_index(counts.min(axis=0).argmax(), counts.shape[1:])
     left_out = [(counts.sum(axis=0) - one)[i, j] / (counts.sum(axis=0) - one)[i].sum() for one in counts]

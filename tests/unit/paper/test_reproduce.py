@@ -10,8 +10,8 @@ from ethomarkov._core.parallel import sent_to
 from ethomarkov._core.series import Series
 from ethomarkov.exceptions import EthomarkovWarning
 from ethomarkov.io.results import load_group_attrs, load_result, save_results
-from ethomarkov.locomotion import Path
-from ethomarkov.markov.entropy_scan import ScanGrid
+from ethomarkov.locomotion import Trajectory
+from ethomarkov.markov.entropy_scan import ScanSettings
 from ethomarkov.paper import kinetics
 from ethomarkov.paper.data import PaperData, synthetic_paper_data
 from ethomarkov.paper.published import ENTROPY_RATES, GAINS, N_WORMS
@@ -21,8 +21,8 @@ from ethomarkov.study import Settings, Study
 from ethomarkov.study.graph import TICKS
 from ethomarkov.study.study import KEPT
 from ethomarkov.validation import validate
-from ethomarkov.validation.prediction import PredictionRule
-from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
+from ethomarkov.validation.prediction import PredictionSettings
+from ethomarkov.validation.splits import Comparison, CrossValidation, FitSettings
 
 SMALL = ReproduceSettings(
     n_runs=3,
@@ -43,7 +43,9 @@ def few_samples():
     """Resample and predict no more than a test needs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kinetics, "N_RESAMPLES", 5)
-        patch.setattr(validate, "prediction_rule", lambda _: PredictionRule(method="paper-filled", n_samples=20))
+        patch.setattr(
+            validate, "prediction_settings", lambda _: PredictionSettings(method="paper-filled", n_samples=20)
+        )
         yield
 
 
@@ -292,7 +294,7 @@ def test_the_grid_has_all_published_cells():
         assert {(k, n) for k in grid.n_delays for n in grid.n_states} >= set(ENTROPY_RATES)
         assert {k + 1 for k in GAINS} | set(GAINS) <= set(grid.n_delays)
         assert list(grid.n_delays) == sorted(grid.n_delays)
-    assert (full.n_delays, full.n_states) == (ScanGrid().n_delays, ScanGrid().n_states)
+    assert (full.n_delays, full.n_states) == (ScanSettings().n_delays, ScanSettings().n_states)
     assert (len(full.n_delays), len(full.n_states)) == (20, 14)
 
 
@@ -302,7 +304,9 @@ def test_cross_validations_survive_a_file(tmp_path):
         "leaving rates": Comparison(test=rng.random((2, 3, 2)), simulated=rng.random((2, 3, 4, 2))),
         "autocorrelation": Comparison(test=rng.random((2, 3, 5, 7)), simulated=rng.random((2, 3, 4, 5, 7))),
     }
-    found = CrossValidation(comparisons=comparisons, unassigned=np.zeros(2), fit=FitRule(), individuals=("a", "b", "c"))
+    found = CrossValidation(
+        comparisons=comparisons, unassigned=np.zeros(2), fit=FitSettings(), individuals=("a", "b", "c")
+    )
     save_results(tmp_path / "x.nc", {"x": found}, {})
     again = load_result(tmp_path / "x.nc", "x", CrossValidation)
     assert list(again.comparisons) == list(comparisons)
@@ -320,7 +324,7 @@ def test_straight_paths_alone():
     n_frames, speed = 3200, 0.1
     line = np.stack([np.arange(n_frames) * speed / 16, np.zeros(n_frames)], axis=1)
     rows = np.tile(line, (N_WORMS, 1))
-    path = Path.from_points(rows, Series.from_rows(rows, 16.0, np.arange(N_WORMS + 1) * n_frames), "mm")
+    path = Trajectory.from_points(rows, Series.from_rows(rows, 16.0, np.arange(N_WORMS + 1) * n_frames), "mm")
     done = reproduce_paper(PaperData(paths=path))
     assert done.study is None
     found = {row.published.key: row for row in done.rows}

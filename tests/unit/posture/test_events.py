@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ethomarkov._core.series import Series
-from ethomarkov.posture import EventRule, find_events
+from ethomarkov.posture import EventSettings, find_events
 from ethomarkov.posture.bodywave import PAPER_COLUMN_SUMS
 from ethomarkov.posture.events import EVENT_KINDS
 
@@ -44,7 +44,7 @@ def test_the_paper_asks_for_nine_frames(frames, found):
     modes = np.zeros((60, 5))
     modes[:, 0] = 0.01
     modes[20 : 20 + frames, 2] = 3.6e-4 / 2.3211e-5
-    events = find_events(Series.from_rows(modes, 16.0), EventRule.paper())
+    events = find_events(Series.from_rows(modes, 16.0), EventSettings.paper())
     assert listed(events) == [(VENTRAL, 20, 20 + frames)] * found
 
 
@@ -52,7 +52,7 @@ def test_the_paper_tells_sides_by_the_sign_of_gamma():
     modes = np.zeros((80, 5))
     modes[10:30, 2], modes[50:70, 2] = 20.0, -20.0
     assert (modes @ PAPER_COLUMN_SUMS)[15] < -3.5e-4
-    events = find_events(Series.from_rows(modes, 16.0), EventRule.paper())
+    events = find_events(Series.from_rows(modes, 16.0), EventSettings.paper())
     assert listed(events) == [(VENTRAL, 10, 30), (DORSAL, 50, 70)]
 
 
@@ -144,7 +144,7 @@ def test_events_come_in_order_of_time():
 def test_rates_of_a_real_worm_lie_in_the_published_range(shared_data):
     """Per minute, of twelve worms: reversals 1.8 to 5.3, ventral turns 1.1 to 3.5, dorsal turns below 0.7."""
     series = Series.from_rows(np.load(shared_data("worm6.npz"))["modes"], 16.0)
-    reversal, ventral, dorsal = find_events(series, EventRule.paper()).rates()[0]
+    reversal, ventral, dorsal = find_events(series, EventSettings.paper()).rates()[0]
     assert 1.8 < reversal < 5.3
     assert 1.1 < ventral < 3.5
     assert dorsal < 0.75

@@ -28,7 +28,7 @@ def test_a_simulated_animal_does_what_its_own_postures_say(results):
     behaviour = _behaviour(results, results["runs"][0])
     level = max(results["tree"].levels)
     assert behaviour.names == results["names"][level]
-    assert len(behaviour.labels) == len(results["runs"][0].postures.of(0).values)
+    assert len(behaviour.labels) == len(results["runs"][0].postures.cut(0).values)
     assert set(behaviour.labels.tolist()) <= {-1, *range(level)}
 
 

@@ -7,14 +7,14 @@ import logging
 import numpy as np
 import pytest
 
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.report.commands import draw_command_figures
 from ethomarkov.report.results import StudyResults
 from ethomarkov.study import Settings, run_study
 from ethomarkov.synthetic import simulate_worms
 from ethomarkov.validation.runs import measured_displacement, simulate_runs
 
-RULE = CrawlRule(duration=15.0, n_runs=2)
+RULE = CrawlSettings(duration=15.0, n_runs=2)
 
 
 @pytest.fixture(scope="module")

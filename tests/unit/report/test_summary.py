@@ -69,7 +69,7 @@ def test_chain(figures, study):
 
 
 def test_slowest_relaxation_is_that_of_the_pooled_chain_over_animals(figures, study):
-    counts = [count_transitions(study.symbols.of(i), 12) for i in range(3)]
+    counts = [count_transitions(study.symbols.mask(i), 12) for i in range(3)]
     time, left_out = slowest_time_by_unit(counts, 0.75)
     expected = jackknife_interval(study.spectrum.relaxation_times[0], left_out, "animals")
     found = figures["chain"]["slowest_relaxation_s"]
@@ -81,7 +81,7 @@ def test_macrostates(figures, study):
     labels, dwells = study.states().labels, find_dwells(study.states(), 0.75)
     for k, found in enumerate(figures["macrostates"]["states"]):
         assert found["share_of_time"] == pytest.approx((labels[labels >= 0] == k).mean())
-        mine = dwells.of(k)
+        mine = dwells.in_state(k)
         followed = mine.duration.sum() - 0.75 * mine.ends_cut.sum()
         assert found["mean_dwell_s"]["estimate"] == pytest.approx(followed / (~mine.ends_cut).sum())
         assert (found["mean_dwell_s"]["n"], found["mean_dwell_s"]["over"]) == (3, "animals")

@@ -49,7 +49,7 @@ def test_walks_begin_in_the_first_recorded_microstate(animal, made):
 
 def test_the_animal_of_one_individual_begins_with_its_own_first_microstate(made):
     postures, symbols = made
-    alone = MarkovAnimal.from_symbols("two", symbols.of(1), postures, N_DELAYS, LAG)
+    alone = MarkovAnimal.from_symbols("two", symbols.mask(1), postures, N_DELAYS, LAG)
     mine = symbols.labels[1500:]
     assert alone.start == mine[mine >= 0][0]
 

@@ -166,7 +166,7 @@ def test_a_step_that_was_never_recorded_follows_any_sequence_of_its_microstate()
 def test_what_was_left_out_is_not_followed(mixed):
     """Symbols of one animal alone bridge with its own recording alone."""
     postures, symbols = mixed
-    own = symbols.of(1)
+    own = symbols.mask(1)
     bridges = Bridges.from_symbols(postures, own, N_DELAYS, lag=LAG, passage=PASSAGE)
     assert (bridges.labels[:900] == -1).all()
     walks = simulate_symbols(MarkovChain.from_symbols(own, LAG), 60.0, n_walks=8, rng=1)

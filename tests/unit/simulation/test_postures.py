@@ -125,7 +125,7 @@ def test_the_same_seed_gives_the_same_postures():
 @pytest.mark.parametrize("method", ["matched", "paper-raw"])
 def test_only_the_given_animal_is_drawn_from(method):
     postures, symbols = recorded(4)
-    unfolded = unfold_postures(walk_of(np.arange(200) % 8, 4.0), postures, symbols.of(1), 4, method=method)
+    unfolded = unfold_postures(walk_of(np.arange(200) % 8, 4.0), postures, symbols.mask(1), 4, method=method)
     assert unfolded.values[:, 0].min() >= 250
 
 

@@ -54,7 +54,7 @@ def test_equals_a_naive_loop(length):
     np.testing.assert_array_equal(known, np.isfinite(expected).all(axis=1))
     np.testing.assert_array_equal(embedded.values[known], expected[known].astype(np.float32))
     for i in range(series.segments.n_individuals):
-        alone = embedded.of(i)
+        alone = embedded.cut(i)
         np.testing.assert_array_equal(alone.segments.valid, known[series.segments.row_individual == i])
 
 

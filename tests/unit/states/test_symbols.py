@@ -21,9 +21,9 @@ def test_visits_count_every_microstate(symbols):
 
 
 def test_of_counts_one_animal_only(symbols):
-    assert symbols.of(0).visits().tolist() == [1, 1, 2, 0, 0]
-    assert symbols.of(1).visits().tolist() == [2, 0, 0, 1, 0]
-    assert symbols.of(1).labels.shape == symbols.labels.shape
+    assert symbols.mask(0).visits().tolist() == [1, 1, 2, 0, 0]
+    assert symbols.mask(1).visits().tolist() == [2, 0, 0, 1, 0]
+    assert symbols.mask(1).labels.shape == symbols.labels.shape
 
 
 def test_relabel_groups(symbols):
@@ -41,7 +41,7 @@ def test_relabel_to_none_makes_gaps(symbols):
 
 
 def test_relabel_of_one_animal_stays_with_it(symbols):
-    grouped = symbols.of(1).relabel(np.array([1, 1, 0, 0, 0]))
+    grouped = symbols.mask(1).relabel(np.array([1, 1, 0, 0, 0]))
     assert grouped.visits().tolist() == [1, 2]
 
 

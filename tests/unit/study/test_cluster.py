@@ -28,7 +28,7 @@ from ethomarkov.exceptions import (
     SettingsError,
 )
 from ethomarkov.markov import MarkovChain
-from ethomarkov.markov.entropy_scan import ScanGrid, scan_entropy
+from ethomarkov.markov.entropy_scan import ScanSettings, scan_entropy
 from ethomarkov.markov.noise_floor import Shuffles, noise_floor
 from ethomarkov.simulation.symbols import simulate_symbols
 from ethomarkov.study import Settings, run_study
@@ -36,7 +36,7 @@ from ethomarkov.study import cluster as module
 from ethomarkov.study.cluster import DaskWorkers, check_place, cluster, slurm_cluster
 from ethomarkov.study.cluster_settings import ClusterSettings
 from ethomarkov.synthetic import simulate_worms
-from ethomarkov.validation.splits import FitRule, block_splits, cross_validate
+from ethomarkov.validation.splits import FitSettings, block_splits, cross_validate
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -95,7 +95,7 @@ class TestSameAnswers:
 
     @pytest.mark.slow
     def test_entropy_scan(self, workers, postures):
-        grid = ScanGrid(n_delays=(1, 4, 8), n_states=(5, 20), first_iterations=4, further_iterations=2, seed=3)
+        grid = ScanSettings(n_delays=(1, 4, 8), n_states=(5, 20), first_iterations=4, further_iterations=2, seed=3)
         one, two, far = everywhere(workers, lambda threads: scan_entropy(postures, grid, threads=threads))
         assert np.isfinite(one.entropy_rate).all()
         for other in (two, far):
@@ -111,7 +111,7 @@ class TestSameAnswers:
         np.testing.assert_array_equal(one.eigenvalues, far.eigenvalues)
 
     def test_cross_validation(self, workers, postures):
-        fit = FitRule(n_delays=3, n_states=15, lag=0.25, n_runs=3, max_iterations=4, min_measure=0.0, seed=6)
+        fit = FitSettings(n_delays=3, n_states=15, lag=0.25, n_runs=3, max_iterations=4, min_measure=0.0, seed=6)
         splits = block_splits(postures.segments, 4, 1, 2, rng=0)
         statistics = {"spread": lambda series, _: np.nanstd(series.values, axis=0)}
         one, two, far = everywhere(

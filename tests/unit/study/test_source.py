@@ -110,7 +110,7 @@ def test_labels_and_counts_are_those_of_the_pipeline_in_memory(worms, files, par
     visits = [np.bincount(one.labels[one.labels >= 0], minlength=40) for one in stored]
     np.testing.assert_array_equal(found.visits.toarray(), visits)
     assert (found.individuals, found.files) == (whole.individuals, tuple(file.name for file in files))
-    own = [entropy_rate(MarkovChain.from_symbols(symbols.of(i), 1 / 16)) for i in range(3)]
+    own = [entropy_rate(MarkovChain.from_symbols(symbols.mask(i), 1 / 16)) for i in range(3)]
     np.testing.assert_allclose(found.entropy_rates, own, rtol=1e-12)
 
 

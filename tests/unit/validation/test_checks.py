@@ -8,10 +8,10 @@ from scipy import stats
 
 from ethomarkov._core.series import Series
 from ethomarkov.locomotion.displacement import diffusion, msd
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.model import BehaviourModel
 from ethomarkov.model.paths import measured_path
-from ethomarkov.posture import EventRule, find_events
+from ethomarkov.posture import EventSettings, find_events
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.states import DelayEmbedding
 from ethomarkov.study import Settings, run_study
@@ -66,7 +66,7 @@ def check_animal(model, individual, n_runs, *, seed=0, threads=1):
 
 
 def beginning(model, n_frames):
-    return Series.from_rows(model.postures.of(0).values[:n_frames], model.postures.sampling)
+    return Series.from_rows(model.postures.cut(0).values[:n_frames], model.postures.sampling)
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def test_curves_are_those_of_the_animal_and_its_runs(model, monkeypatch):
     monkeypatch.setattr(checks, "KEPT_RUNS", 3)
     found = check_animal(model, 2, 5, seed=3)
     assert found.name == model.symbols.segments.individuals[2]
-    own = autocorrelation(model.postures.of(2), 10.0)
+    own = autocorrelation(model.postures.cut(2), 10.0)
     np.testing.assert_array_equal(found.correlation.values, own.values)
     assert found.run_correlation.values.shape == (3, 5, 161)
     assert (found.run_correlation.over, found.run_density.over) == ("runs", "runs")
@@ -266,18 +266,18 @@ def test_curves_are_those_of_the_animal_and_its_runs(model, monkeypatch):
 def test_one_ensemble_tells_all(model):
     """What is observed at once is what the single functions find, of the same runs."""
     found = observe_animal(model, 1, 4, seed=3)
-    rule = CrawlRule(duration=120.0, n_runs=4, body_length=float(model.measured.body_length[1]), length_unit="mm")
+    rule = CrawlSettings(duration=120.0, n_runs=4, body_length=float(model.measured.body_length[1]), length_unit="mm")
     runs = simulate_runs(model, model.animal(1), rule, seed=3)
     by_statistic = {check.statistic: check for check in found.check.checks}
     assert by_statistic[SPEED].simulation == pytest.approx(runs.speed.mean(), rel=1e-12)
     assert by_statistic["reversals"].simulation == pytest.approx(runs.event_rates[:, 0].mean(), rel=1e-12)
-    alone = [autocorrelation(runs.postures.of(k), 10.0).values[0] for k in range(4)]
+    alone = [autocorrelation(runs.postures.cut(k), 10.0).values[0] for k in range(4)]
     np.testing.assert_allclose(found.check.run_correlation.values, alone, rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(found.runs.displacement.msd, runs.displacement.msd)
     np.testing.assert_array_equal(found.runs.event_rates, runs.event_rates)
-    by_hand = [diffusion(msd(runs.path.of(k), np.arange(60.0, 101.0, 5.0))).slope[0] for k in range(4)]
+    by_hand = [diffusion(msd(runs.path.cut(k), np.arange(60.0, 101.0, 5.0))).slope[0] for k in range(4)]
     np.testing.assert_allclose(found.slope, by_hand, rtol=1e-6)
-    published = [find_events(runs.postures.of(k), EventRule.paper()).rates()[0] for k in range(4)]
+    published = [find_events(runs.postures.cut(k), EventSettings.paper()).rates()[0] for k in range(4)]
     np.testing.assert_allclose(found.event_rates, np.mean(published, axis=0))
     assert found.entered > 0
     assert found.leaving.shape == (2,)

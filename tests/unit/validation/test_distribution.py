@@ -136,7 +136,7 @@ def test_parts_hold_all_frames_and_keep_gaps():
 def test_runs_in_blocks_equal_runs_at_once():
     data = animals(4, seed=3)
     edges = default_edges(data)
-    found = ensemble_density((data.of(i) for i in range(4)), edges)
+    found = ensemble_density((data.cut(i) for i in range(4)), edges)
     np.testing.assert_array_equal(found.share, mode_density(data, edges).share)
     assert found.over == "runs"
     with pytest.raises(InputFormatError, match="no run"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.validation.checks import observe_animal
 from ethomarkov.validation.ensembles import RunSettings, observe_animals, run_animals, run_states
 from ethomarkov.validation.runs import measured_displacement, simulate_runs
@@ -29,7 +29,7 @@ def test_each_animal_runs_by_its_own_model_in_its_own_length(model):
     assert [one.name for one in found.runs] == list(model.individuals)
     np.testing.assert_array_equal(found.body_length, model.measured.body_length)
     assert not found.is_fitted
-    rule = CrawlRule(duration=15.0, n_runs=3, body_length=float(model.measured.body_length[1]), length_unit="mm")
+    rule = CrawlSettings(duration=15.0, n_runs=3, body_length=float(model.measured.body_length[1]), length_unit="mm")
     alone = simulate_runs(model, model.animal(1), rule, seed=4)
     np.testing.assert_array_equal(found.runs[1].displacement.msd, alone.displacement.msd)
     assert {one.displacement.length_unit for one in found.runs} == {"mm"}
@@ -91,7 +91,7 @@ def test_each_state_runs_alone_in_body_lengths(model):
     assert [one.name for one in found.runs] == list(model.names(2))
     assert {one.displacement.length_unit for one in found.runs} == {"body lengths"}
     assert found.measured is None
-    rule = CrawlRule(duration=15.0, n_runs=3)
+    rule = CrawlSettings(duration=15.0, n_runs=3)
     alone = simulate_runs(model, model.confined(2, 1, start="stationary"), rule, seed=4)
     np.testing.assert_array_equal(found.runs[1].displacement.msd, alone.displacement.msd)
     one = run_states(model, 2, model.names(2)[1], HOW, start="stationary", threads=2)

@@ -10,7 +10,7 @@ from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.simulation.symbols import simulate_symbols
 from ethomarkov.states.symbols import Symbols
 from ethomarkov.validation.held_out import SmoothChain, held_out_symbols, predict_held_out, score_transitions
-from ethomarkov.validation.splits import FitRule, leave_out_splits
+from ethomarkov.validation.splits import FitSettings, leave_out_splits
 
 KNOWN = np.array([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])
 
@@ -108,7 +108,7 @@ def animals_of(matrices, n_frames=3000, order=None):
     return Series.from_rows(np.concatenate(rows), 1.0, np.arange(len(rows) + 1) * n_frames, names)
 
 
-RULE = FitRule(n_delays=1, n_states=3, lag=1.0)
+RULE = FitSettings(n_delays=1, n_states=3, lag=1.0)
 UNEQUAL = [KNOWN, KNOWN.T / KNOWN.T.sum(axis=1, keepdims=True), np.full((3, 3), 1 / 3), KNOWN @ KNOWN]
 
 
@@ -142,7 +142,7 @@ def test_nothing_leaks_from_the_animal_that_is_held_out():
     rows = np.array(noisy.values)
     rows[:500] = 1e6
     spoiled = noisy.with_rows(rows)
-    fit = FitRule(n_delays=2, n_states=12, lag=1.0)
+    fit = FitSettings(n_delays=2, n_states=12, lag=1.0)
     split = leave_out_splits(noisy.segments)[0]
     (train, test), (train_again, spoiled_test) = (held_out_symbols(one, fit, split) for one in (noisy, spoiled))
     kept = train.segments.valid

@@ -5,14 +5,14 @@ import pytest
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.validation.held_out_correlation import CORRELATION, CORRELATION_SECONDS, summarise_correlation
-from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
+from ethomarkov.validation.splits import Comparison, CrossValidation, FitSettings
 
 
 def splits(test: np.ndarray, simulated: np.ndarray) -> CrossValidation:
     return CrossValidation(
         comparisons={CORRELATION: Comparison(test=test, simulated=simulated)},
         unassigned=np.zeros(len(test)),
-        fit=FitRule(n_delays=3, n_states=4, lag=0.75),
+        fit=FitSettings(n_delays=3, n_states=4, lag=0.75),
         individuals=("first", "second"),
     )
 

@@ -90,7 +90,7 @@ class TestFound:
     def test_shares_are_means_over_animals(self, rows, model):
         states, segments = model.states(2), model.symbols.segments
         pirouette = model.names(2).index("pirouette")
-        shares = [(states.labels[segments.of(i).valid] == pirouette).mean() for i in range(segments.n_individuals)]
+        shares = [(states.labels[segments.mask(i).valid] == pirouette).mean() for i in range(segments.n_individuals)]
         row = rows["share of time in pirouettes"]
         assert row.estimate == pytest.approx(np.mean(shares))
         assert (row.over, row.n) == ("animals", 4)

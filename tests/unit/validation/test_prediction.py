@@ -11,7 +11,7 @@ from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states.symbols import Symbols
 from ethomarkov.validation.prediction import (
     PredictionError,
-    PredictionRule,
+    PredictionSettings,
     _draw_partners,
     error_growth,
     recorded_error,
@@ -62,7 +62,7 @@ def two_states():
 
 
 def test_recorded_error_of_a_two_state_chain(two_states):
-    found = recorded_error(*two_states, PredictionRule(seconds=15, n_samples=10_000, apart=100), rng=0)
+    found = recorded_error(*two_states, PredictionSettings(seconds=15, n_samples=10_000, apart=100), rng=0)
     np.testing.assert_allclose(found.error.mean(axis=0), two_state_error(found.times), atol=sampling_error(20_000))
     np.testing.assert_allclose(found.random_error, FAR * 2 * UP * DOWN / (UP + DOWN) ** 2, atol=0.12)
     assert found.error[:, 0].max() < 0.01
@@ -72,14 +72,14 @@ def test_recorded_error_of_a_two_state_chain(two_states):
 
 def test_simulated_error_of_a_two_state_chain(two_states):
     series, symbols = two_states
-    animals = [MarkovAnimal.from_symbols(str(i), symbols.of(i), series, 1, 1.0) for i in range(2)]
-    found = simulated_error(series, symbols, animals, PredictionRule(seconds=15, n_samples=3000, apart=50), rng=0)
+    animals = [MarkovAnimal.from_symbols(str(i), symbols.mask(i), series, 1, 1.0) for i in range(2)]
+    found = simulated_error(series, symbols, animals, PredictionSettings(seconds=15, n_samples=3000, apart=50), rng=0)
     np.testing.assert_allclose(found.error.mean(axis=0), two_state_error(found.times), atol=sampling_error(6000))
     assert found.predictor == "simulation"
 
 
 def test_mixing_of_a_two_state_chain(two_states):
-    found = recorded_error(*two_states, PredictionRule(seconds=15, n_samples=10_000, apart=100), rng=0)
+    found = recorded_error(*two_states, PredictionSettings(seconds=15, n_samples=10_000, apart=100), rng=0)
     curve = two_state_error(found.times)
     expected = found.times[curve > 0.95 * FAR * 2 * UP * DOWN / (UP + DOWN) ** 2][0]
     mixing = found.mixing_time()
@@ -94,7 +94,7 @@ def test_recorded_error_of_a_first_order_process():
     rows = lfilter([1], [1, -memory], np.random.default_rng(0).normal(size=n) * np.sqrt(1 - memory**2))[200:]
     labels = np.floor(rows / 0.05).astype(int)
     series, symbols = labelled(labels - labels.min(), rows, rate=10.0)
-    found = recorded_error(series, symbols, PredictionRule(seconds=5, n_samples=20_000, apart=10), rng=0)
+    found = recorded_error(series, symbols, PredictionSettings(seconds=5, n_samples=20_000, apart=10), rng=0)
     # the difference of two such futures is normal, of variance 2 (1 - memory^(2 frames))
     frames = found.times * 10
     expected = 2 * np.sqrt((1 - memory ** (2 * frames)) / np.pi)
@@ -136,7 +136,7 @@ def ring_of_cycles(n_cycles=4, period=50):
 def test_a_walk_does_not_begin_with_the_passage_to_be_predicted():
     series, symbols = ring_of_cycles()
     animal = MarkovAnimal.from_symbols("ring", symbols, series, 1, 1.0)
-    rule = PredictionRule(seconds=1, n_samples=3000, apart=20)
+    rule = PredictionSettings(seconds=1, n_samples=3000, apart=20)
     found = simulated_error(series, symbols, [animal], rule, rng=0)
     n_pairs, start = found.n_pairs[:, 0], found.error[:, 0]
     # one of four cycles is the own one; without it two cycles are 5/3 apart, with it they would be 5/4
@@ -187,4 +187,4 @@ def test_what_does_not_fit_is_refused():
     other = Symbols(labels=symbols.labels + 50, n_states=100, segments=symbols.segments, sampling=symbols.sampling)
     lost = MarkovAnimal.from_symbols("lost", other, series, 1, 1.0)
     with pytest.raises(ConnectivityError, match="connected"):
-        simulated_error(series, symbols, [lost], PredictionRule(seconds=1, apart=20))
+        simulated_error(series, symbols, [lost], PredictionSettings(seconds=1, apart=20))

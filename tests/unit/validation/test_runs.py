@@ -7,7 +7,7 @@ import pytest
 
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.locomotion.displacement import msd
-from ethomarkov.locomotion.ensemble import CrawlRule
+from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.posture import find_events
 from ethomarkov.simulation.postures import unfold_blocks
 from ethomarkov.validation.runs import (
@@ -23,7 +23,7 @@ from ethomarkov.validation.runs import (
     spectrum_segment,
 )
 
-RULE = CrawlRule(duration=30.0, n_runs=4, body_length=0.7, length_unit="mm")
+RULE = CrawlSettings(duration=30.0, n_runs=4, body_length=0.7, length_unit="mm")
 N_FRAMES = 30 * 16
 
 
@@ -37,7 +37,7 @@ def test_models_of_one_and_of_all(model):
     assert alone.name == model.symbols.segments.individuals[1]
     assert together.name == "all"
     np.testing.assert_allclose(together.chain.transition.toarray(), model.chain.transition.toarray())
-    mine = model.symbols.labels[model.symbols.segments.of(1).valid]
+    mine = model.symbols.labels[model.symbols.segments.mask(1).valid]
     assert set(alone.chain.states) <= set(mine)
     assert model.animal(start="stationary").start is None
 
@@ -73,7 +73,7 @@ def test_measures_are_those_of_the_runs(runs):
     assert runs.path.segments.n_individuals == 4
     lags = runs.displacement.lags
     for k in range(4):
-        path = runs.path.of(k)
+        path = runs.path.cut(k)
         np.testing.assert_allclose(runs.displacement.msd[k], msd(path, lags).msd[0], rtol=1e-9)
         lag = round(lags[5] * 16)
         moved = path.centroid[lag:] - path.centroid[:-lag]
@@ -81,7 +81,7 @@ def test_measures_are_those_of_the_runs(runs):
         assert runs.displacement.n_pairs[k, 5] == N_FRAMES - lag
         second = np.linalg.norm(path.centroid[16:] - path.centroid[:-16], axis=1)
         assert runs.speed[k] == pytest.approx(second.mean())
-        np.testing.assert_allclose(runs.event_rates[k], find_events(runs.postures.of(k)).rates()[0])
+        np.testing.assert_allclose(runs.event_rates[k], find_events(runs.postures.cut(k)).rates()[0])
 
 
 def test_walks_are_those_behind_the_runs(model, runs):
@@ -98,7 +98,7 @@ def test_only_a_few_runs_are_kept(model):
     assert found.path.segments.n_individuals == found.postures.segments.n_individuals == EXAMPLES
     assert len(found.path.centroid) == len(found.postures.values) == EXAMPLES * N_FRAMES
     first = simulate_runs(model, model.animal(1), dataclasses.replace(RULE, n_runs=2), seed=6)
-    np.testing.assert_array_equal(found.path.of(1).centroid, first.path.of(1).centroid)
+    np.testing.assert_array_equal(found.path.cut(1).centroid, first.path.cut(1).centroid)
 
 
 def test_lags_for_curves_and_for_fits_are_measured_at_once(model):
@@ -107,7 +107,7 @@ def test_lags_for_curves_and_for_fits_are_measured_at_once(model):
     found = Ensemble(model=model, animal=model.animal(1), rule=rule).gather(("msd",))
     for lags in (fit_lags(16.0), displacement_lags(16.0, 600.0)):
         far = displacement_at(lags, found, rule)
-        np.testing.assert_allclose(far.msd, [msd(found.path.of(k), lags).msd[0] for k in range(2)], rtol=1e-7)
+        np.testing.assert_allclose(far.msd, [msd(found.path.cut(k), lags).msd[0] for k in range(2)], rtol=1e-7)
     np.testing.assert_allclose(fit_lags(16.0), np.arange(60.0, 101.0, 5.0))
     assert list(found.values) == ["msd"]
 

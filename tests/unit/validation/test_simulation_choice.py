@@ -17,12 +17,12 @@ from ethomarkov.validation.simulation_choice import (
     SHORTEST,
     TOO_LITTLE,
     SimulationChoice,
-    TrialRule,
+    TrialSettings,
     choose_simulation,
 )
 
 RATE, N_DELAYS = 16.0, 3
-RULE = TrialRule(n_delays=N_DELAYS)
+RULE = TrialSettings(n_delays=N_DELAYS)
 
 
 def turning(n_animals=6, n_frames=1600, seed=0):
@@ -108,7 +108,7 @@ def test_lags_and_passages_are_those_of_the_chain(choice):
 
 
 def test_the_published_passages_are_as_long_as_a_step(animals, chain):
-    found = choose_simulation(chain, *animals, TrialRule(n_delays=N_DELAYS, method="paper"))
+    found = choose_simulation(chain, *animals, TrialSettings(n_delays=N_DELAYS, method="paper"))
     np.testing.assert_array_equal(found.lag, [1, 2, 4])
     np.testing.assert_array_equal(found.passage, found.lag)
 
@@ -124,7 +124,7 @@ def test_replays_are_not_taken(choice):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_one_that_copies_least_of_those_that_are_as_good(animals, chain, seed):
-    found = choose_simulation(chain, *animals, TrialRule(n_delays=N_DELAYS, seed=seed))
+    found = choose_simulation(chain, *animals, TrialSettings(n_delays=N_DELAYS, seed=seed))
     chosen, fair, new = taken(found)
     assert chosen == found.chosen
     assert found.novelty[found.chosen] >= LEAST_NEW
@@ -193,7 +193,7 @@ def test_the_score_of_a_model_that_is_right_is_about_one():
     for seed in range(10):
         postures, symbols = two_levels(seed=seed)
         chain = MarkovChain.from_symbols(symbols, 0.25)
-        found.append(choose_simulation(chain, postures, symbols, TrialRule(n_delays=1, seed=seed)))
+        found.append(choose_simulation(chain, postures, symbols, TrialSettings(n_delays=1, seed=seed)))
     long = found[0].passage >= 0.25
     assert long.sum() == 5
     assert np.mean([one.score[long] for one in found]) == pytest.approx(1, abs=0.25)
@@ -203,7 +203,7 @@ def test_the_score_of_a_model_that_is_right_is_about_one():
 def test_a_model_without_the_memory_is_far_off_and_the_longest_step_nearest():
     """Stays of exactly 2.5 s: a chain forgets how long it has stayed, the less so the longer its steps are."""
     postures, symbols = two_levels(stays=40)
-    found = choose_simulation(MarkovChain.from_symbols(symbols, 0.25), postures, symbols, TrialRule(n_delays=1))
+    found = choose_simulation(MarkovChain.from_symbols(symbols, 0.25), postures, symbols, TrialSettings(n_delays=1))
     assert found.score.min() > 20
     assert found.chosen_lag == 1.0
     by_lag = [found.parts[found.lag == lag][:, SLOW].min() for lag in (0.25, 0.5, 1.0)]
@@ -277,7 +277,7 @@ def test_a_chain_of_one_state_is_not_simulated_for_comparison():
         segments=postures.segments,
         sampling=postures.sampling,
     )
-    found = choose_simulation(MarkovChain.from_symbols(symbols, 0.25), postures, symbols, TrialRule(n_delays=1))
+    found = choose_simulation(MarkovChain.from_symbols(symbols, 0.25), postures, symbols, TrialSettings(n_delays=1))
     assert found.reason == TOO_LITTLE
 
 
@@ -293,7 +293,7 @@ def assert_same(one, other):
 
 def test_threads_do_not_matter_and_seeds_do(animals, chain, choice):
     assert_same(choose_simulation(chain, *animals, RULE, threads=2), choice)
-    other = choose_simulation(chain, *animals, TrialRule(n_delays=N_DELAYS, seed=1))
+    other = choose_simulation(chain, *animals, TrialSettings(n_delays=N_DELAYS, seed=1))
     assert (other.score != choice.score).all()
 
 

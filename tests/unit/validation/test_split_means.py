@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ethomarkov.validation.split_means import SplitMeans
-from ethomarkov.validation.splits import Comparison, CrossValidation, FitRule
+from ethomarkov.validation.splits import Comparison, CrossValidation, FitSettings
 
 N_SPLITS, N_ANIMALS, N_RUNS = 4, 2, 3
 
@@ -13,7 +13,7 @@ def splits(**comparisons: Comparison) -> CrossValidation:
     return CrossValidation(
         comparisons=comparisons,
         unassigned=np.zeros(N_SPLITS),
-        fit=FitRule(n_delays=3, n_states=4, lag=0.75),
+        fit=FitSettings(n_delays=3, n_states=4, lag=0.75),
         individuals=("first", "second"),
     )
 

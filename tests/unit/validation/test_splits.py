@@ -11,7 +11,7 @@ from ethomarkov.states import Symbols
 from ethomarkov.validation import splits as splits_module
 from ethomarkov.validation.splits import (
     Comparison,
-    FitRule,
+    FitSettings,
     Split,
     block_splits,
     cross_validate,
@@ -121,7 +121,7 @@ def wandering(n_animals=2, n_frames=1200, seed=0):
     return Series.from_rows(values, 16.0, offsets, tuple(f"animal {i}" for i in range(n_animals)))
 
 
-SMALL = FitRule(n_delays=3, n_states=24, lag=0.25, n_runs=5, max_iterations=5)
+SMALL = FitSettings(n_delays=3, n_states=24, lag=0.25, n_runs=5, max_iterations=5)
 STATISTICS = {
     "spread": lambda postures, _: np.nanstd(postures.values, axis=0),
     "occupancy": lambda _, states: states.visits() / states.visits().sum(),
@@ -136,7 +136,7 @@ def test_shapes_follow_splits_animals_runs_and_the_statistic():
     assert found.comparisons["spread"].simulated.shape == (2, 2, 5, 3)
     assert found.comparisons["occupancy"].simulated.shape == (2, 2, 5, 2)
     assert found.individuals == ("animal 0", "animal 1")
-    test = cut_out(postures, splits[1].test).of(1)
+    test = cut_out(postures, splits[1].test).cut(1)
     np.testing.assert_allclose(found.comparisons["spread"].test[1, 1], np.nanstd(test.values, axis=0), rtol=1e-6)
 
 
@@ -167,15 +167,17 @@ def test_nothing_leaks_from_the_held_out_part_and_the_published_way_leaks():
     for clean, dirty in zip(*animals, strict=True):
         np.testing.assert_array_equal(clean.chain.transition.toarray(), dirty.chain.transition.toarray())
         np.testing.assert_array_equal(clean.repertoire.rows, dirty.repertoire.rows)
-    honest = [cross_validate(one, SMALL, [split], STATISTICS) for one in (postures, spoiled)]
+    held_out = [cross_validate(one, SMALL, [split], STATISTICS) for one in (postures, spoiled)]
     for name in STATISTICS:
-        simulated = [one.comparisons[name].simulated for one in honest]
+        simulated = [one.comparisons[name].simulated for one in held_out]
         np.testing.assert_array_equal(simulated[0], simulated[1])
-    rule = FitRule(n_delays=3, n_states=24, lag=0.25, n_runs=5, max_iterations=5, min_measure=0.0, leaky=True)
-    leaky = [
+    rule = FitSettings(
+        n_delays=3, n_states=24, lag=0.25, n_runs=5, max_iterations=5, min_measure=0.0, as_published=True
+    )
+    as_published = [
         cross_validate(one, rule, [split], STATISTICS).comparisons["spread"].simulated for one in (postures, spoiled)
     ]
-    assert np.abs(leaky[0] - leaky[1]).max() > 0.1
+    assert np.abs(as_published[0] - as_published[1]).max() > 0.1
 
 
 def test_stitched_blocks_mix_as_many_pairs_as_there_are_frames_in_a_lag_less_one():
@@ -184,7 +186,7 @@ def test_stitched_blocks_mix_as_many_pairs_as_there_are_frames_in_a_lag_less_one
     postures = Series.from_rows(labels.astype(float), 4.0)
     symbols = Symbols(labels=labels, n_states=3, segments=postures.segments, sampling=postures.sampling)
     split = Split.from_held_out(postures.segments, labels == 2, "middle")
-    animal = splits_module._stitched_animal(0, postures, symbols, FitRule(n_delays=1, lag=1.0), split)
+    animal = splits_module._stitched_animal(0, postures, symbols, FitSettings(n_delays=1, lag=1.0), split)
     np.testing.assert_allclose(animal.chain.transition.toarray(), [[30 / 33, 3 / 33], [3 / 18, 15 / 18]])
 
 
@@ -236,12 +238,12 @@ def test_an_animal_without_test_frames_is_named():
 def test_leaks_are_only_measured_between_an_honest_and_a_leaky_one():
     postures = wandering(1)
     splits = block_splits(postures.segments, 5, 1, 2, rng=0)
-    honest = cross_validate(postures, SMALL, splits, STATISTICS)
-    with pytest.raises(InputFormatError, match="an honest one, then a leaky one"):
-        measure_leak(honest, honest)
-    rule = FitRule(n_delays=3, n_states=24, lag=0.25, n_runs=5, max_iterations=5, leaky=True)
-    found = measure_leak(honest, cross_validate(postures, rule, splits, STATISTICS))
-    np.testing.assert_array_equal(found["spread"].bias[0], honest.comparisons["spread"].bias())
+    held_out = cross_validate(postures, SMALL, splits, STATISTICS)
+    with pytest.raises(InputFormatError, match="a held-out one, then one as published"):
+        measure_leak(held_out, held_out)
+    rule = FitSettings(n_delays=3, n_states=24, lag=0.25, n_runs=5, max_iterations=5, as_published=True)
+    found = measure_leak(held_out, cross_validate(postures, rule, splits, STATISTICS))
+    np.testing.assert_array_equal(found["spread"].bias[0], held_out.comparisons["spread"].bias())
 
 
 @pytest.mark.real
@@ -252,7 +254,7 @@ def test_event_rates_of_a_real_worm_are_of_the_right_size_in_held_out_time(share
     basis = PostureBasis.from_file(shared_data("eigenworms.csv"), n_modes=5)
     postures = basis.project(em.read(shared_data("worm6.npz")))
     splits = block_splits(postures.segments, n_repeats=3, rng=0)
-    fit = FitRule(n_states=220, n_runs=20)
+    fit = FitSettings(n_states=220, n_runs=20)
     found = cross_validate(postures, fit, splits, worm_statistics(fit.lag), threads=2)
     events = found.comparisons["event rates"]
     np.testing.assert_allclose(events.simulated.mean(axis=(0, 2)), events.test.mean(axis=0), rtol=1.0)

@@ -24,7 +24,7 @@ from ethomarkov.validation.validate import (
     animal_models,
     assemble_validation,
     cross_validate_model,
-    fit_rule,
+    fit_settings,
     predict,
 )
 
@@ -47,8 +47,8 @@ def validate_model(model, *, n_runs, n_repeats=0, seed=0, threads=1):
     animals = observe_animals(model, n_runs, seed=seed, threads=threads)
     predictions = predict(model, n_walks=n_runs, seed=seed, threads=threads)
     splits = {
-        name: cross_validate_model(model, n_repeats, leaky=leaky, seed=seed, threads=threads)
-        for name, leaky in (("held-out", False), ("as published", True))
+        name: cross_validate_model(model, n_repeats, as_published=as_published, seed=seed, threads=threads)
+        for name, as_published in (("held-out", False), ("as published", True))
         if n_repeats
     }
     return assemble_validation(model, [one.check for one in animals.animals], predictions, splits)
@@ -131,7 +131,7 @@ def test_many_animals(found, model):
     assert (found.entries.over, found.run_entries.over) == ("animals", "runs")
     assert len(found.run_entries.individuals) == 6
     assert found.cross_validation == {}
-    fit = fit_rule(model, seed=5)
+    fit = fit_settings(model, seed=5)
     assert (fit.n_delays, fit.n_states, fit.lag, fit.seed) == (11, 15, 0.75, 5)
 
 
@@ -199,7 +199,7 @@ def test_without_a_body_there_are_still_states_and_predictions(model):
 def test_cross_validation_of_worms(model):
     found = validate_model(model, n_runs=2, n_repeats=2).cross_validation
     for kind, one in found.items():
-        assert one.fit.leaky is (kind == "as published")
+        assert one.fit.as_published is (kind == "as published")
         assert set(one.comparisons) == {"event rates", "leaving rates", "autocorrelation"}
         assert len(one.comparisons["event rates"].test) == 2
     np.testing.assert_array_equal(

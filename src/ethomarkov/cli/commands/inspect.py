@@ -74,7 +74,7 @@ def _table(recording: Recording) -> Table:
 def _row(recording: Recording, individual: int) -> tuple[str, ...]:
     segments, rate = recording.segments, recording.sampling.rate
     first, stop = segments.offsets[individual : individual + 2]
-    runs = segments.of(individual).bounds
+    runs = segments.mask(individual).bounds
     edges = np.concatenate([[first], runs[:, :2].ravel(), [stop]])
     gaps = np.diff(edges)[::2]
     gaps = gaps[gaps > 0]

@@ -13,7 +13,7 @@ from ethomarkov._core.types import FloatArray
 from ethomarkov.cli.desk import Desk, open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.coarse.dwell_laws import LawChoice
-from ethomarkov.coarse.kinetics import mean_stay
+from ethomarkov.coarse.kinetics import mean_dwell
 from ethomarkov.coarse.passage import Rates
 from ethomarkov.coarse.smoothing import SmoothStates
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
@@ -162,7 +162,7 @@ def _states_table(study: Study, kinetics: Kinetics, over_seeds: FloatArray) -> T
         table.add_row(
             escape(kinetics.names[k]),
             f"{study.tree.measure[node]:.3f}",
-            str(mean_stay(kinetics.dwells, k)),
+            str(mean_dwell(kinetics.dwells, k)),
             f"{study.tree.stability[node]:.2f}",
             *(f"{over_seeds[:, node].mean():.2f}" for _ in seeds),
             *(f"{getattr(traits, name)[k]:.2f}" for name in columns),

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from ethomarkov._core.words import count_of
 from ethomarkov.figures.foraging import draw_example_paths, draw_food_curve, draw_matching
 from ethomarkov.figures.panel import panel
-from ethomarkov.locomotion import Path
+from ethomarkov.locomotion import Trajectory
 
 if TYPE_CHECKING:
     from ethomarkov.foraging.states import Foraging
@@ -17,7 +17,7 @@ HEIGHT = 4.4
 
 
 @panel(caption="Ten minutes of animals that never leave a state.", height=HEIGHT)
-def foraging_examples(axes: Axes, foraging_paths: Mapping[str, Path]) -> None:
+def foraging_examples(axes: Axes, foraging_paths: Mapping[str, Trajectory]) -> None:
     """Draw a path in every state (Fig. 5a)."""
     draw_example_paths(axes, foraging_paths)
 

@@ -21,7 +21,7 @@ from ethomarkov.figures.paths import (
     draw_state_path,
 )
 from ethomarkov.figures.style import fold_legend, plain_text, remove_legend
-from ethomarkov.locomotion import Path
+from ethomarkov.locomotion import Trajectory
 from ethomarkov.locomotion.displacement import Diffusion, Displacement
 from ethomarkov.locomotion.drag_example import DragExample
 from ethomarkov.states import Symbols
@@ -35,19 +35,21 @@ MOST_ANIMALS, ANIMALS_PER_ROW = 12, 4
 
 
 @panel(caption="Paths of simulated animals from a common start (cross); dots mark their ends.", height=4.2)
-def simulated_paths(axes: Axes, path: Path) -> None:
+def simulated_paths(axes: Axes, path: Trajectory) -> None:
     """Draw paths of simulated animals, from the chain of all."""
     draw_paths(axes, path)
 
 
-def _paths_caption(path: Path, runs: "Sequence[Runs] | None", settings: "CompleteSettings") -> str:
+def _paths_caption(path: Trajectory, runs: "Sequence[Runs] | None", settings: "CompleteSettings") -> str:
     if not runs:
         return f"Paths of simulated animals, from the chain of all, in {path.length_unit}."
     return f"Paths of {runs[0].name} and of runs of its model (drag ratio {settings.drag_ratio:g})."
 
 
 @panel(caption=_paths_caption, height=4.0)
-def example_paths(axes: Axes, path: Path, runs: "Sequence[Runs] | None", measured_path: Path | None) -> None:
+def example_paths(
+    axes: Axes, path: Trajectory, runs: "Sequence[Runs] | None", measured_path: Trajectory | None
+) -> None:
     """Draw runs of an animal if there are any, else simulated animals of the chain of all (Fig. 3a)."""
     if runs:
         run_paths(axes, runs, measured_path)
@@ -56,19 +58,21 @@ def example_paths(axes: Axes, path: Path, runs: "Sequence[Runs] | None", measure
 
 
 @panel(caption=lambda runs: f"Paths of {runs[0].name} and of runs of its model.", height=4.8)
-def run_paths(axes: Axes, runs: "Sequence[Runs]", measured_path: Path | None) -> None:
+def run_paths(axes: Axes, runs: "Sequence[Runs]", measured_path: Trajectory | None) -> None:
     """Draw the first runs of an animal, beside the measured path where it is in the same unit (Fig. 3a)."""
     one = runs[0]
     beside = None
     if measured_path is not None and one.name in measured_path.segments.individuals:
-        beside = measured_path.of(measured_path.segments.individuals.index(one.name))
+        beside = measured_path.cut(measured_path.segments.individuals.index(one.name))
     if beside is not None and beside.length_unit != one.path.length_unit:
         beside = None
     draw_paths(axes, one.path, measured=beside, seconds=one.path.segments.longest() / one.path.sampling.rate)
 
 
 @panel(caption="Macrostates along the measured path of an animal.")
-def path_in_states(axes: Axes, measured_path: Path, macrostates: Symbols, names: Mapping[int, Sequence[str]]) -> None:
+def path_in_states(
+    axes: Axes, measured_path: Trajectory, macrostates: Symbols, names: Mapping[int, Sequence[str]]
+) -> None:
     """Draw the longest measured path in the colours of the macrostates (Fig. 2e)."""
     segments = measured_path.segments
     own = int(segments.bounds[segments.lengths.argmax(), 2])

@@ -63,7 +63,7 @@ def recorded_traces(axes: Axes, postures: Series) -> None:
 @panel(caption="The same of a simulated animal, from the chain of all.", height=2.6)
 def simulated_traces(axes: Axes, simulated: Series) -> None:
     """Draw the modes of the first simulated animal."""
-    _draw_minute(axes, simulated.of(0).values, simulated.sampling.rate)
+    _draw_minute(axes, simulated.cut(0).values, simulated.sampling.rate)
     axes.set_title("simulation, all animals")
 
 
@@ -85,7 +85,7 @@ def kymographs(axes: Sequence[Axes], postures: Series, body_basis: PostureBasis,
     """Draw the curvature of the longest stretch and of the first simulated animal, on the scale of the data."""
     angles = {
         f"data, {_longest_name(postures)}": body_basis.reconstruct(longest_stretch(postures)),
-        "simulation, all animals": body_basis.reconstruct(simulated.of(0)),
+        "simulation, all animals": body_basis.reconstruct(simulated.cut(0)),
     }
     first = next(iter(angles.values()))
     shown = body_rows(first, "curvature")[: round(KYMOGRAPH_SECONDS * first.sampling.rate)]

@@ -40,13 +40,13 @@ def run_kymographs(
     run, segments = (runs or state_runs or ())[0], postures.segments
     names = segments.individuals
     own = names.index(run.name) if run.name in names else longest_animal(postures)
-    mine = segments.of(own)
+    mine = segments.mask(own)
     start, _, _ = mine.bounds[mine.lengths.argmax()]
     title = f"data, {names[own]}"
     begin = float((start - segments.offsets[own]) / postures.sampling.rate)
     stretches = {
-        title: body_basis.reconstruct(postures.of(own)),
-        f"simulation, {run.name}": body_basis.reconstruct(run.postures.of(0)),
+        title: body_basis.reconstruct(postures.cut(own)),
+        f"simulation, {run.name}": body_basis.reconstruct(run.postures.cut(0)),
     }
     draw_kymographs(axes, stretches, starts={title: begin})
 

@@ -13,7 +13,7 @@ from ethomarkov._core.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
+class Trajectory:
     """Where the body was.
 
     Parameters
@@ -40,7 +40,7 @@ class Path:
         freeze_arrays(self)
 
     @classmethod
-    def from_points(cls, points: FloatArray, like: Series, length_unit: str) -> "Path":
+    def from_points(cls, points: FloatArray, like: Series, length_unit: str) -> "Trajectory":
         """Make a path of measured points, on the rows of a series; the heading is not known."""
         known: BoolArray = np.asarray(np.isfinite(points).all(axis=1))
         return cls(
@@ -51,10 +51,10 @@ class Path:
             length_unit=length_unit,
         )
 
-    def of(self, individual: int) -> "Path":
+    def cut(self, individual: int) -> "Trajectory":
         """Cut out one individual."""
         first, stop = self.segments.offsets[individual : individual + 2]
-        return Path(
+        return Trajectory(
             centroid=self.centroid[first:stop],
             heading=self.heading[first:stop],
             segments=self.segments.cut(individual),
