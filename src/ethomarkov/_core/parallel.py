@@ -36,7 +36,7 @@ class AnswerLog(Protocol):
 
 
 _workers: ContextVar[Workers | None] = ContextVar("workers", default=None)
-_notebook: ContextVar[AnswerLog | None] = ContextVar("notebook", default=None)
+_log: ContextVar[AnswerLog | None] = ContextVar("log", default=None)
 
 
 @contextlib.contextmanager
@@ -50,13 +50,13 @@ def sent_to(workers: Workers | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def noted_in(notebook: AnswerLog | None) -> Iterator[None]:
+def noted_in(log: AnswerLog | None) -> Iterator[None]:
     """Keep the answers of all tasks inside; None keeps nothing."""
-    token = _notebook.set(notebook)
+    token = _log.set(log)
     try:
         yield
     finally:
-        _notebook.reset(token)
+        _log.reset(token)
 
 
 def map_tasks(
@@ -78,13 +78,13 @@ def map_tasks(
     >>> map_tasks(abs, [-1, 2])
     [1, 2]
     """
-    todo, notebook = list(tasks), _notebook.get()
-    known = dict(notebook.recall(len(todo))) if notebook is not None else {}
+    todo, log = list(tasks), _log.get()
+    known = dict(log.recall(len(todo))) if log is not None else {}
     missing = [k for k in range(len(todo)) if k not in known]
     n_known = len(known)
     answers = _run(function, [todo[k] for k in missing], threads)
     for done, (k, answer) in enumerate(zip(missing, answers, strict=True), n_known + 1):
-        known[k] = answer if notebook is None else notebook.note(k, answer)
+        known[k] = answer if log is None else log.note(k, answer)
         if progress is not None:
             progress(what, done, len(todo))
     return [known[k] for k in range(len(todo))]

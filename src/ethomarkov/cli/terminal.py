@@ -98,7 +98,7 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
     for state in summary["macrostates"]["states"]:
         yield (
             state["name"],
-            (f"{100 * state['share_of_time']:.1f} % of the time, stays of {_interval(state['mean_dwell_s'], ' s')}"),
+            (f"{100 * state['share_of_time']:.1f} % of the time, mean dwell time {_interval(state['mean_dwell_s'], ' s')}"),
         )
     yield from _hopping_rows(summary["macrostates"])
     behaviours = summary["behaviours"]

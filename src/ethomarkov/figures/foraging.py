@@ -1,4 +1,4 @@
-"""What each state is good for: its paths, the food that it finds near and far, and the time spent in it."""
+"""What animals find in each state: its paths, the food that it finds near and far, and the time spent in it."""
 
 from collections.abc import Mapping
 

@@ -30,12 +30,12 @@ from ethomarkov.model.behaviour import BehaviourModel
 LONGEST_LAG, N_LAGS = 16, 20
 """Longest lag at which the chain of states is counted, in lags of the model, and how many lags up to it."""
 ENOUGH_DWELLS = 50
-"""Stays below which laws of dwell times are not compared."""
+"""Dwells below which laws of dwell times are not compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kinetics:
-    """How long stays last in the states of a level, where they lead, and whether the states form a chain.
+    """How long the states of a level last, where they lead, and whether the states form a chain.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class Kinetics:
     budget
         Share of each animal's time in every state; NaN for animals without any.
     dwells
-        Stays as seen every lag.
+        Dwells as seen every lag.
     leaving
-        Rate of leaving every state, per animal, from these stays.
+        Rate of leaving every state, per animal, from these dwells.
     jumps
         Which state follows which.
     passage
@@ -131,11 +131,11 @@ def dwell_laws(kinetics: Kinetics, seed: int) -> dict[str, LawChoice]:
     """Compare laws of the dwell times in every state that was visited often enough."""
     found = {}
     for state, name in enumerate(kinetics.names):
-        stays = kinetics.dwells.in_state(state)
-        if len(stays.complete) < ENOUGH_DWELLS:
+        dwells = kinetics.dwells.in_state(state)
+        if len(dwells.complete) < ENOUGH_DWELLS:
             continue
         try:
-            found[name] = choose_law(stays, rng=generator(seed, "laws", state))
-        except EthomarkovError:  # stays of one length only, for example, have no law to fit
+            found[name] = choose_law(dwells, rng=generator(seed, "laws", state))
+        except EthomarkovError:  # dwells of one length only, for example, have no law to fit
             continue
     return found

@@ -30,7 +30,7 @@ FIGURES: dict[str, Layout] = {
         ),
         "Slow modes, and the states that they divide",
     ),
-    "5": Layout((("a foraging_examples", "b food_curve", "c time_and_food"),), "What the states are good for", 15.0),
+    "5": Layout((("a foraging_examples", "b food_curve", "c time_and_food"),), "What animals find in the states", 15.0),
     "S1": Layout((("a entropy_gains", "b times_by_lag", "c macrostate_times"),), "Sequence length and lag"),
     "S2": Layout((("a kymographs",), ("b prediction_errors",)), "Simulated postures"),
     "S3": Layout((("mode_densities",),), "Distributions of the modes"),

@@ -182,7 +182,7 @@ def simulated_error(
     -----
     A walk that begins with the very passage that is to be predicted is left out, as are recorded times within
     `rule.apart` of each other in `recorded_error`. Its later steps were still learned from the same recording: an
-    honest test of the model needs animals learned from other data. The published curve matches instantaneous postures
+    held-out test of the model needs animals learned from other data. The published curve matches instantaneous postures
     rather than microstates.
     """
     rule, random = rule or PredictionSettings(), as_generator(rng)

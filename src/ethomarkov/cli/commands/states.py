@@ -151,7 +151,7 @@ def _levels_table(study: Study) -> Table:
 
 
 def _states_table(study: Study, kinetics: Kinetics, over_seeds: FloatArray) -> Table:
-    """Lay the finest states out: time, stays, stability, and what the body does."""
+    """Lay the finest states out: time, dwell times, stability, and what the body does."""
     table = Table(title=f"\n{kinetics.level} states", title_justify="left", box=None, pad_edge=False)
     traits = study.traits_at(kinetics.level)
     columns = {name: title for name, title in TRAIT_TITLES.items() if np.isfinite(getattr(traits, name)).any()}
