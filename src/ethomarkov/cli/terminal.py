@@ -96,10 +96,8 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
             ),
         )
     for state in summary["macrostates"]["states"]:
-        yield (
-            state["name"],
-            (f"{100 * state['share_of_time']:.1f} % of the time, mean dwell time {_interval(state['mean_dwell_s'], ' s')}"),
-        )
+        dwell = _interval(state["mean_dwell_s"], " s")
+        yield state["name"], f"{100 * state['share_of_time']:.1f} % of the time, mean dwell time {dwell}"
     yield from _hopping_rows(summary["macrostates"])
     behaviours = summary["behaviours"]
     if behaviours["level"] > 2:

@@ -181,7 +181,7 @@ def simulated_error(
     Notes
     -----
     A walk that begins with the very passage that is to be predicted is left out, as are recorded times within
-    `rule.apart` of each other in `recorded_error`. Its later steps were still learned from the same recording: an
+    `rule.apart` of each other in `recorded_error`. Its later steps were still learned from the same recording: a
     held-out test of the model needs animals learned from other data. The published curve matches instantaneous postures
     rather than microstates.
     """
