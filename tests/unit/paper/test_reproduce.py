@@ -239,7 +239,7 @@ def test_stopped_inside_stages_and_resumed(whole, worms, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "computed"),
     [
-        ({"n_runs": 2}, {"animal_runs", "state_runs", "foraging", "predictions"}),
+        ({"n_runs": 2}, {"animal_runs", "state_runs", "foraging"}),
         ({"n_shuffles": 3}, {"worm_relaxation"}),
         ({"n_repeats": 1}, {"published_splits"}),
         ({"n_held_out": 0}, {"held_out_splits"}),
