@@ -35,10 +35,9 @@ class TaskLog:
         self._unwritten: list[bytes] = []
         self._last_write = time.monotonic()
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
         self._file: BinaryIO = path.open("a+b")
         self._known = self._read(key.encode())
-        self._is_empty = not self._known
+        self.is_empty = not self._known
 
     def recall(self, n_tasks: int) -> Mapping[int, Any]:
         """Open the next batch and give the answers that are known, by index."""
@@ -53,17 +52,15 @@ class TaskLog:
         """
         body = pack((self._batch, index, answer))
         self._unwritten += [_head(body), body]
-        self._is_empty = False
+        self.is_empty = False
         if time.monotonic() - self._last_write >= SECONDS_BETWEEN_WRITES:
             self._write()
         return unpack(body)[2]
 
     def close(self) -> None:
-        """Write what is left and close the file; one that holds no answer is removed."""
+        """Write what is left and close the file."""
         self._write()
         self._file.close()
-        if self._is_empty:
-            self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:
         if not self._unwritten:

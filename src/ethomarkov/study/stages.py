@@ -5,7 +5,7 @@ of 2024, from `ethomarkov bench`; only their ratios matter for the progress, and
 """
 
 from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -435,61 +435,28 @@ def macro_model(
     scheme: Scheme,
 ) -> BehaviourModel:
     """Put together what was learned, with the two macrostates alone."""
-    return _put_together(
-        basis, microstates, chain, macro_tree, macro_traits, postures, symbols, measured, simulation_trial,
-        n_delays=n_delays, unfolding=unfolding, drag_ratio=drag_ratio, scheme=scheme,
-    )  # fmt: skip
-
-
-@stage(is_kept=False)
-def model(
-    basis: PostureBasis | None,
-    microstates: Microstates,
-    chain: MarkovChain,
-    tree: StateTree,
-    traits: StateTraits,
-    postures: Series,
-    symbols: Symbols,
-    measured: Measured,
-    simulation_trial: SimulationChoice,
-    *,
-    n_delays: int,
-    unfolding: UnfoldMethod,
-    drag_ratio: float,
-    scheme: Scheme,
-) -> BehaviourModel:
-    """Put together what was learned."""
-    return _put_together(
-        basis, microstates, chain, tree, traits, postures, symbols, measured, simulation_trial,
-        n_delays=n_delays, unfolding=unfolding, drag_ratio=drag_ratio, scheme=scheme,
-    )  # fmt: skip
-
-
-def _put_together(
-    basis: PostureBasis | None,
-    microstates: Microstates,
-    chain: MarkovChain,
-    tree: StateTree,
-    traits: StateTraits,
-    postures: Series,
-    symbols: Symbols,
-    measured: Measured,
-    simulation_trial: SimulationChoice,
-    **how: Any,  # noqa: ANN401 (fields of the model)
-) -> BehaviourModel:
     return BehaviourModel(
         basis=basis,
+        n_delays=n_delays,
         microstates=microstates,
         chain=chain,
-        tree=tree,
+        tree=macro_tree,
         postures=postures,
         symbols=symbols,
-        traits=traits,
+        traits=macro_traits,
         measured=measured,
         step=simulation_trial.chosen_lag,
         passage=simulation_trial.chosen_passage,
-        **how,
+        unfolding=unfolding,
+        drag_ratio=drag_ratio,
+        scheme=scheme,
     )
+
+
+@stage(is_kept=False)
+def model(macro_model: BehaviourModel, tree: StateTree, traits: StateTraits) -> BehaviourModel:
+    """Put together what was learned, with the whole tree."""
+    return replace(macro_model, tree=tree, traits=traits)
 
 
 CORE = (

@@ -12,7 +12,7 @@ import re
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -230,16 +230,19 @@ class Store:
         save_results(file, named, {}, {entry.stage: attrs})
         self._attrs.pop(file, None)
         self._log(entry.stage, entry.key).unlink(missing_ok=True)
-        return Entry(**{name: getattr(entry, name) for name in Entry.__dataclass_fields__} | {"file": file})
+        return replace(entry, file=file)
 
     @contextlib.contextmanager
     def log(self, stage: Stage, key: str) -> Iterator[TaskLog]:
-        """Open the log of a stage's tasks."""
-        log = TaskLog(self._log(stage.name, key), key)
+        """Open the log of a stage's tasks; one that holds no answer in the end is removed."""
+        file = self._log(stage.name, key)
+        log = TaskLog(file, key)
         try:
             yield log
         finally:
             log.close()
+            if log.is_empty:
+                file.unlink(missing_ok=True)
 
     def records(self, entries: Sequence[Entry]) -> dict[str, StageRecord]:
         """Read how stages were computed, as far as their own files still lie there."""

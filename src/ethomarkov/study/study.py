@@ -351,7 +351,7 @@ def run_study(  # noqa: PLR0913 (what is run, where, and how)
     settings: Settings | None = None,
     *,
     basis: PostureBasis | None = None,
-    directory: Path | None = None,
+    directory: Path | str | None = None,
     stages: tuple[Stage, ...] = STAGES,
     given: Mapping[str, Any] = NOTHING_ELSE,
     threads: int = 1,
@@ -394,7 +394,7 @@ def begin_study(
     settings: Settings | None = None,
     *,
     basis: PostureBasis | None = None,
-    directory: Path | None = None,
+    directory: Path | str | None = None,
 ) -> Study:
     """Give a study of which nothing is computed before it is asked for; `run_study` takes over what is there.
 
@@ -460,17 +460,18 @@ def plan_study(
 
 
 def _graph(
-    recording: Recording | Source, settings: Settings, basis: PostureBasis | None, directory: Path | None
+    recording: Recording | Source, settings: Settings, basis: PostureBasis | None, directory: Path | str | None
 ) -> Graph:
     """Make the graph of a study that is to be run."""
+    home = None if directory is None else Path(directory)
     source: AnySource = MemorySource(recording) if isinstance(recording, Recording) else recording
     size = (0, 1)
     if isinstance(source, MemorySource):
         size = source.recording.segments.n_rows, source.recording.segments.n_individuals
-    elif directory is not None:
-        source = dataclasses.replace(source, labels=directory / LABELS_FOLDER)
+    elif home is not None:
+        source = dataclasses.replace(source, labels=home / LABELS_FOLDER)
         size = sum(file.stat().st_size for file in source.files) // 26, len(source.files)  # five numbers a frame
-    store = None if directory is None else Store(directory)
+    store = None if home is None else Store(home)
     return Graph(stages=STAGES, asked=settings, given={"source": source, "given_basis": basis}, store=store, size=size)
 
 
