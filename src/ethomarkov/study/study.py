@@ -329,8 +329,8 @@ def _study_groups(file: Path) -> dict[str, dict[str, Any]]:
     schema = groups[""].get("schema")
     if schema != STUDY_SCHEMA:
         raise InputFormatError(
-            f"{file}: is not a study of this version (schema {schema!r}, {STUDY_SCHEMA!r} is needed). "
-            "Name the directory that `ethomarkov run` wrote, or run it again."
+            f"{file}: is not a study of this version (schema {schema!r}, {STUDY_SCHEMA!r} is needed). Name the "
+            "directory that `ethomarkov run` wrote; one of an earlier version has to be run again, into the same place."
         )
     return groups
 

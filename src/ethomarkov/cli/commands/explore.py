@@ -36,7 +36,7 @@ def explore(
     output
         HTML file to write; explorer.html in the study's own directory by default.
     serve
-        Write nothing and show the page at a local address until Ctrl-C.
+        Write no page and show it at a local address until Ctrl-C.
     port
         Of that address; any free one by default.
     method
