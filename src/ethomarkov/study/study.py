@@ -493,7 +493,9 @@ def _remembered(graph: Graph) -> Settings:
     changed = {name: getattr(former, name) for name in free if getattr(former, name) != getattr(graph.asked, name)}
     if changed:
         said = ", ".join(f"{name} = {value!r}" for name, value in sorted(changed.items()))
-        warnings.warn(f"The study keeps what was set with `states`: {said}.", EthomarkovWarning, stacklevel=3)
+        warnings.warn(
+            f"The study keeps tree and names as they were set before: {said}.", EthomarkovWarning, stacklevel=3
+        )
     return Settings.model_validate(graph.asked.model_dump() | changed)
 
 

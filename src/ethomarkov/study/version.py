@@ -14,6 +14,8 @@ from ethomarkov import __version__
 
 PACKAGE = "ethomarkov"
 ROOT = Path(__file__).parents[1]
+CONSTANTS = (int, float, str, bytes, tuple, list, dict)
+"""Values of a module that count as its code; sets have no order to be written in."""
 IMPORT = re.compile(rb"^\s*(?:from|import)\s+(ethomarkov\.[\w.]+)(?:\s+import\s+\(?([\w, ]*))?", re.MULTILINE)
 
 
@@ -76,7 +78,7 @@ def _reach(function: Callable[..., Any]) -> tuple[list[bytes], set[str]]:
             where = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
             if where == home and (inspect.isfunction(value) or inspect.isclass(value)) and value not in seen:
                 todo.append(value)
-            elif isinstance(value, (int, float, str, tuple)):
+            elif isinstance(value, CONSTANTS):
                 sources.append(f"{name}={value!r}".encode())  # a constant of the module
             # a dotted name is one that is imported within the function
             modules |= {one for one in (where, name) if one is not None and one.startswith(f"{PACKAGE}.")}

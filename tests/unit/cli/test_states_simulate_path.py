@@ -206,7 +206,9 @@ def test_run_again_keeps_tree_and_names(cli, named, files, basis_file, tmp_path)
         warnings.simplefilter("default")
         code, out, err = cli(*again)
         assert code == 0
-        assert err.startswith("note: The study keeps what was set with `states`: n_behaviours = 4, n_resamples = 0, ")
+        assert err.startswith(
+            "note: The study keeps tree and names as they were set before: n_behaviours = 4, n_resamples = 0, "
+        )
         assert "head casting" in out
         assert (copy / "study.nc").read_bytes() == whole
         assert "head casting" in (copy / "report.html").read_text(encoding="utf-8")

@@ -128,6 +128,17 @@ def test_constants_of_the_file_count(monkeypatch):
     assert after != before
 
 
+@pytest.mark.parametrize("value", [2, 2.5, "two", b"2", (2,), [2], {"a": 2}])
+def test_constants_of_any_plain_kind_count(monkeypatch, value):
+    before = timescales.version
+    monkeypatch.setattr("ethomarkov.study.stages.LONGEST_LAG", value)
+    forget()
+    assert timescales.version != before
+    monkeypatch.undo()
+    forget()
+    assert timescales.version == before
+
+
 def test_line_ends_do_not_count():
     assert b"\r" not in version.source_of(NOISE_FLOOR)
     assert version.source_of("ethomarkov.no_such_module") == b""
