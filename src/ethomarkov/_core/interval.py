@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.result import Result
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 
@@ -39,7 +40,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Result):
     """An estimate with a confidence interval.
 
     Parameters

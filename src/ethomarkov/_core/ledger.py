@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ethomarkov._core.result import Result
 from ethomarkov._core.types import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
+class LedgerEntry(Result):
     """What one step did to one animal.
 
     Parameters
@@ -38,7 +39,7 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Result):
     """All entries of a study, in the order of its steps."""
 
     entries: tuple[LedgerEntry, ...] = ()

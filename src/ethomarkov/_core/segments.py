@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segments:
+class Segments(Result):
     """Gap-free runs of rows, per individual.
 
     Parameters

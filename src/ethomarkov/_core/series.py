@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
@@ -15,7 +15,7 @@ BLOCK_ROWS = 16_384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(Result):
     """Rows of numbers in time, with their gaps and sampling.
 
     Parameters

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov.chain import MarkovChain
@@ -22,7 +22,7 @@ PAPER_HEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class Cut(Result):
     """A division of the states along their slow mode.
 
     Parameters
@@ -75,7 +75,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flux:
+class Flux(Result):
     """Probability that passes from state to state within one lag; it need not be that of a stationary chain.
 
     Parameters

@@ -16,6 +16,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigsh
 
 from ethomarkov._core.random import generator
+from ethomarkov._core.result import Result
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.coarse.coherence import Cut, Flux, cut_along
 from ethomarkov.coarse.passage import count_by_unit, resampled_units
@@ -40,7 +41,7 @@ MIN_OVERALL = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Division:
+class Division(Result):
     """A proposed division of a state, and what speaks for and against it.
 
     Parameters

@@ -27,7 +27,7 @@ from ethomarkov._core.interval import (
     percentile_interval,
 )
 from ethomarkov._core.random import Rng, as_generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.coarse.kinetics import Dwells, Over, units_of_dwells, usual_units
 from ethomarkov.exceptions import InputFormatError, SamplingError
@@ -52,7 +52,7 @@ class _Law:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LawFit:
+class LawFit(Result):
     """A law fitted to stays by maximum likelihood.
 
     Parameters
@@ -93,7 +93,7 @@ class LawFit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LawChoice:
+class LawChoice(Result):
     """Laws compared on stays that they were not fitted to.
 
     Parameters
@@ -133,7 +133,7 @@ class LawChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialSum:
+class ExponentialSum(Result):
     """Stays described by a sum of exponentials Σ w e^(−t/τ).
 
     Parameters

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from ethomarkov._core.interval import LEVEL, Interval, jackknife_interval, leave_one_out
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.markov.chain import MarkovChain
@@ -22,7 +22,7 @@ N_BLOCKS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dwells:
+class Dwells(Result):
     """Stays in a state, in the order of individuals and of time.
 
     Parameters
@@ -168,7 +168,7 @@ def dwell_times(symbols: Symbols, step: float | None = None) -> tuple[IntArray, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survival:
+class Survival(Result):
     """Share of stays that last longer than a time.
 
     Parameters
@@ -332,7 +332,7 @@ def units_of_dwells(dwells: Dwells, over: Over) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JumpChain:
+class JumpChain(Result):
     """Which state follows which, waiting times left aside.
 
     Parameters

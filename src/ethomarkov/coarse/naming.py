@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ethomarkov._core.names import check_names
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray
 from ethomarkov.exceptions import InputFormatError
@@ -48,7 +48,7 @@ WIDER = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateTraits:
+class StateTraits(Result):
     """What the body does in each state; NaN where it cannot be measured.
 
     Parameters

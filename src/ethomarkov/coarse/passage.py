@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.linalg import expm, logm
 
 from ethomarkov._core.interval import Interval, jackknife_interval, jackknife_limits, leave_one_out
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.coarse.kinetics import N_BLOCKS
 from ethomarkov.exceptions import ConnectivityError, EthomarkovError, InputFormatError, SamplingError
@@ -29,7 +29,7 @@ RateMethod = Literal["two lags", "one lag"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoarseTimes:
+class CoarseTimes(Result):
     """Relaxation times of the chain of groups against the lag.
 
     Parameters
@@ -89,7 +89,7 @@ class CoarseTimes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class Rates(Result):
     """Rates of hopping between groups.
 
     Parameters
@@ -128,7 +128,7 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChapmanKolmogorov:
+class ChapmanKolmogorov(Result):
     """Transition probabilities between groups after many lags: measured, and predicted from one lag.
 
     All have the shape ``(steps, from, to)``.

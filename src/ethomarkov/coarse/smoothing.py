@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.coarse.passage import check_group
 from ethomarkov.states.symbols import Symbols
@@ -31,7 +31,7 @@ ENOUGH = 1e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmoothStates:
+class SmoothStates(Result):
     """States of frames, each judged together with the frames around it.
 
     Parameters
@@ -140,7 +140,7 @@ class _Microstates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HiddenChain:
+class HiddenChain(Result):
     """A fitted hidden Markov model.
 
     Parameters

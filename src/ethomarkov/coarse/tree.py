@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.coarse.coherence import Cut, Rule, best_cut, cut_at
 from ethomarkov.coarse.division import (
@@ -29,7 +29,7 @@ ROOT = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateTree:
+class StateTree(Result):
     """States that are divided into finer ones; every level is a partition of the microstates.
 
     Nodes are numbered in the order of their birth, the root first; of two children the larger has the lower number.

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
@@ -62,7 +62,7 @@ class SweepSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Footprint:
+class Footprint(Result):
     """The cells that a body covered in one run, in the order in which it came to them.
 
     Parameters
@@ -107,7 +107,7 @@ class Footprint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class Coverage(Result):
     """How much of discs around the start the body covered, one row per run.
 
     Parameters

@@ -9,7 +9,7 @@ from scipy.spatial import KDTree
 
 from ethomarkov._core.interval import Interval, interval_of_mean
 from ethomarkov._core.random import Rng, as_generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, Progress
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.foraging.coverage import Footprint, SweepSettings, count_disc_cells, coverage_measure, food_radii
@@ -40,7 +40,7 @@ class Food(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Disc:
+class Disc(Result):
     """Food everywhere within a distance of the start.
 
     Parameters
@@ -64,7 +64,7 @@ class Disc:
 
 
 @dataclass(frozen=True, slots=True)
-class Annulus:
+class Annulus(Result):
     """Food in a ring around the start.
 
     Parameters
@@ -93,7 +93,7 @@ class Annulus:
 
 
 @dataclass(frozen=True, slots=True)
-class Patches:
+class Patches(Result):
     """Food in round patches, scattered evenly over a disc around the start; they may overlap.
 
     Parameters
@@ -172,7 +172,7 @@ def _check_positive(value: float, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateCoverage:
+class StateCoverage(Result):
     """How much of discs around the start animals cover that never leave a state.
 
     Parameters
@@ -200,7 +200,7 @@ class StateCoverage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoodCurve:
+class FoodCurve(Result):
     """Probability that food within a distance is found in each state rather than in another.
 
     Parameters
@@ -248,7 +248,7 @@ class FoodCurve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
+class Matching(Result):
     """How well animals divide their time as their states find food.
 
     Parameters

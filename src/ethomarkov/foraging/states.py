@@ -6,6 +6,7 @@ import numpy as np
 
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
+from ethomarkov._core.result import Result
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.coarse.kinetics import time_budget
 from ethomarkov.coarse.tree import StateTree
@@ -36,7 +37,7 @@ class ForageSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foraging:
+class Foraging(Result):
     """What the states of a level find.
 
     Parameters

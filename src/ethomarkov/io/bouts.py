@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ethomarkov._core.names import check_names
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray, IntArray
@@ -71,7 +71,7 @@ class StateSequence(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bouts:
+class Bouts(Result):
     """Uninterrupted stays in one state, in the order of individuals and time.
 
     Parameters

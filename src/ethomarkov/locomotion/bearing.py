@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy import fft
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
@@ -18,7 +18,7 @@ from ethomarkov.locomotion.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BearingSpectrum:
+class BearingSpectrum(Result):
     """Power of the direction of travel at each frequency.
 
     Parameters
@@ -66,7 +66,7 @@ class BearingSpectrum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PathShape:
+class PathShape(Result):
     """Speed, turning and loops of every individual.
 
     Parameters

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import fft
 
 from ethomarkov._core.interval import Interval, Scale, interval_of_mean, mean_band
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.locomotion.trajectory import Trajectory
@@ -21,7 +21,7 @@ CANCELLATION = 1e-5  # share of the total square below which the transforms lose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Displacement:
+class Displacement(Result):
     """Mean squared displacement against lag, one row per animal or simulated run.
 
     Parameters
@@ -71,7 +71,7 @@ class Displacement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diffusion:
+class Diffusion(Result):
     """Straight-line fits to the mean squared displacement.
 
     Parameters

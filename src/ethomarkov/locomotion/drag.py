@@ -9,7 +9,7 @@ from scipy import optimize
 
 from ethomarkov._core.interval import Interval, bootstrap_interval
 from ethomarkov._core.random import Rng, as_generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray, IntArray
@@ -64,7 +64,7 @@ class DragSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DragFit:
+class DragFit(Result):
     """Drag ratios found in windows of a recording.
 
     Parameters

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
@@ -18,7 +18,7 @@ SHOWN_DRAG_RATIOS = (5.0, 30.0, 1000.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DragExample:
+class DragExample(Result):
     """A measured path, and the paths computed from the same postures, shifted and turned to it.
 
     Parameters

@@ -7,6 +7,7 @@ import numpy as np
 
 from ethomarkov._core.parallel import map_pieces
 from ethomarkov._core.random import Rng
+from ethomarkov._core.result import Result
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.exceptions import InputFormatError
@@ -97,7 +98,7 @@ def move(postures: Series, basis: PostureBasis, rule: CrawlSettings, *, threads:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class Gathered(Result):
     """What was measured on an ensemble, and a few of its runs.
 
     Parameters

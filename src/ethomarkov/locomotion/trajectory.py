@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
@@ -13,7 +13,7 @@ from ethomarkov._core.types import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trajectory:
+class Trajectory(Result):
     """Where the body was.
 
     Parameters

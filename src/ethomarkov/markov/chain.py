@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import ConnectivityError, SamplingError
 from ethomarkov.markov.counts import count_transitions, largest_connected_set
@@ -14,7 +14,7 @@ from ethomarkov.states.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarkovChain:
+class MarkovChain(Result):
     """A chain on the connected microstates.
 
     Parameters

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from ethomarkov._core.parallel import map_tasks
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov.chain import MarkovChain
@@ -18,7 +18,7 @@ Of = Literal["chain", "reversibilized"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LagScan:
+class LagScan(Result):
     """Leading relaxation times at many lags.
 
     Parameters

@@ -8,7 +8,7 @@ import numpy as np
 
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov.chain import MarkovChain
@@ -42,7 +42,7 @@ class Shuffles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseFloor:
+class NoiseFloor(Result):
     """Second eigenvalues of shuffled symbols.
 
     Parameters

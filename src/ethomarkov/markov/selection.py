@@ -6,7 +6,7 @@ import numpy as np
 
 from ethomarkov._core.interval import Interval, bootstrap_interval
 from ethomarkov._core.random import Rng, as_generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 
@@ -15,7 +15,7 @@ SMALL_GAIN = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntropyTable:
+class EntropyTable(Result):
     """Entropy rates over sequence lengths and numbers of microstates.
 
     Parameters
@@ -89,7 +89,7 @@ class EntropyTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Result):
     """A number that was chosen, and why.
 
     Parameters
@@ -212,7 +212,7 @@ def gain_intervals(table: EntropyTable, n_states: int, *, rng: Rng = 0) -> list[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LagTable:
+class LagTable(Result):
     """Relaxation times of the slowest mode against the lag.
 
     Parameters

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov.chain import MarkovChain
@@ -13,7 +13,7 @@ from ethomarkov.states.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlowModes:
+class SlowModes(Result):
     """Eigenfunctions of the reversibilised chain, the slowest (φ₂) first.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigs, eigsh
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray
 from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov.chain import MarkovChain
@@ -20,7 +20,7 @@ DENSE_BELOW = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spectrum:
+class Spectrum(Result):
     """Leading eigenvalues of a chain, the stationary one left out.
 
     Parameters
@@ -74,7 +74,7 @@ class Spectrum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlowTimes:
+class SlowTimes(Result):
     """The slowest time of a chain, read in two ways.
 
     Parameters

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.model.behaviour import MACRO, BehaviourModel
@@ -30,7 +30,7 @@ LEAST_RATIO = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Result):
     """The training animals' own numbers, each from the others.
 
     Parameters
@@ -56,7 +56,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
+class Application(Result):
     """New recordings seen through a model.
 
     Parameters

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ethomarkov._core.random import Rng, as_generator
+from ethomarkov._core.result import Result
 from ethomarkov._core.series import Series
 from ethomarkov.coarse.naming import StateTraits
 from ethomarkov.coarse.tree import StateTree
@@ -30,7 +31,7 @@ GROUP = "model"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BehaviourModel:
+class BehaviourModel(Result):
     """A predictive model of behaviour, and the recordings that it was learned from.
 
     Parameters

@@ -6,7 +6,7 @@ import numpy as np
 
 from ethomarkov._core.interval import Interval, jackknife_interval
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.dwell_laws import LawChoice, choose_law
 from ethomarkov.coarse.kinetics import Dwells, JumpChain, animal_rates, find_dwells, jump_chain, time_budget
@@ -34,7 +34,7 @@ ENOUGH_DWELLS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kinetics:
+class Kinetics(Result):
     """How long the states of a level last, where they lead, and whether the states form a chain.
 
     Parameters

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ethomarkov._core.random import Rng
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion import Trajectory, propel
@@ -15,7 +15,7 @@ from ethomarkov.model.behaviour import BehaviourModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reconstruction:
+class Reconstruction(Result):
     """Paths computed from recorded postures, beside the measured ones.
 
     Parameters

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.coarse.stability import compare_seeds
 from ethomarkov.coarse.tree import GrowthSettings, grow_tree
@@ -15,7 +15,7 @@ from ethomarkov.states import DelayEmbedding, Partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeedStability:
+class SeedStability(Result):
     """Overlap of every node of a tree with the most similar node of trees from other partitions.
 
     Parameters

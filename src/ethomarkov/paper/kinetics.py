@@ -8,6 +8,7 @@ import numpy as np
 
 from ethomarkov._core.interval import Interval, Scale, leave_one_out
 from ethomarkov._core.random import generator
+from ethomarkov._core.result import Result
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.coarse import Cut
@@ -29,7 +30,7 @@ N_RESAMPLES = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaperKinetics:
+class PaperKinetics(Result):
     """Kinetics, states, postures and events, as the paper measures them.
 
     Parameters

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ethomarkov._core.parallel import map_tasks
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.exceptions import EthomarkovError
@@ -23,7 +23,7 @@ LONGEST_LAG, N_LAGS, N_MODES, N_SLOW, N_DISTINCT = 10.0, 30, 10, 30, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeededEntropy:
+class SeededEntropy(Result):
     """Entropy rates of the paper's worms at the published K and N, from partitions with several seeds.
 
     Parameters
@@ -42,7 +42,7 @@ class SeededEntropy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WormRelaxation:
+class WormRelaxation(Result):
     """Relaxation times of every animal's own chain, and of its shuffled symbols; NaN where it has no chain.
 
     Parameters

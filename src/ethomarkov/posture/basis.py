@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
@@ -23,7 +23,7 @@ DEFAULT_SEGMENTS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PostureBasis:
+class PostureBasis(Result):
     """Orthonormal shapes on which postures are projected.
 
     Parameters

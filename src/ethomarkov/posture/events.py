@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
@@ -50,7 +50,7 @@ class EventSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Events:
+class Events(Result):
     """Events found in a series.
 
     Parameters

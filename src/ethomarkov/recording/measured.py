@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.recording.recording import Recording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measured(Result):
     """Measured paths and body lengths; NaN where the recording says nothing.
 
     Parameters

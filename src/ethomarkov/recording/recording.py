@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from ethomarkov._core.ledger import Ledger
+from ethomarkov._core.result import Result
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray
@@ -22,7 +23,7 @@ RATE_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Result):
     """Postures of one or several animals in time.
 
     Parameters

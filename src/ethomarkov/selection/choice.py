@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from ethomarkov._core.interval import LEVEL, Interval, jackknife_interval
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray, Progress
 from ethomarkov._core.words import count_of
@@ -56,7 +56,7 @@ MOST_GROUPS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
+class ModelChoice(Result):
     """Length of sequences, number of microstates and lag, with what was tried and why these were taken.
 
     Parameters

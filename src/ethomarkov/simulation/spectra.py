@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import SamplingError
@@ -18,7 +18,7 @@ UNFOLDINGS: Mapping[str, UnfoldMethod] = {"matched": "matched", "as published": 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PostureSpectrum:
+class PostureSpectrum(Result):
     """Power spectra of the modes and of the speed of posture.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import BLOCK_ROWS, Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
@@ -25,7 +25,7 @@ PAPER_BATCH, PAPER_STARTS = 5, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Microstates:
+class Microstates(Result):
     """A partition that was found.
 
     Parameters

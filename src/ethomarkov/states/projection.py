@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray, Progress
 from ethomarkov._core.words import count_of
@@ -31,7 +31,7 @@ BLOCK_SEQUENCES = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SequenceMap:
+class SequenceMap(Result):
     """Where sequences and microstates lie on a two-dimensional map.
 
     Parameters

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import FloatArray, IntArray
@@ -12,7 +12,7 @@ from ethomarkov.exceptions import InputFormatError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Symbols:
+class Symbols(Result):
     """One microstate per frame.
 
     Parameters

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ethomarkov._core.result import Result
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import Progress
 from ethomarkov.coarse.dwell_laws import ExponentialSum, LawChoice, paper_biexponential
@@ -83,7 +84,7 @@ def entropy_scan(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timescales:
+class Timescales(Result):
     """Relaxation times above noise.
 
     Parameters
@@ -156,7 +157,7 @@ def kinetics(model: BehaviourModel, *, level: int = MACRO) -> Kinetics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DwellLaws:
+class DwellLaws(Result):
     """Laws of the dwell times of the two macrostates.
 
     Parameters

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ethomarkov._core.result import Result
 from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.study.graph import TICKS, peak_memory
@@ -85,7 +86,7 @@ class StageCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class Bench(Result):
     """What studies of several sizes took.
 
     Parameters

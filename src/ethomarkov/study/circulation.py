@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ethomarkov._core.interval import jackknife_interval, leave_one_out
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.passage import resampled_units
 from ethomarkov.model.behaviour import BehaviourModel
@@ -14,7 +14,7 @@ from ethomarkov.study.stage import stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Circulation:
+class Circulation(Result):
     """Net transitions between states.
 
     Parameters

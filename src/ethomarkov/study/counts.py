@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ethomarkov import __version__
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.digest import digest
@@ -30,7 +30,7 @@ LABELS_SCHEMA = "ethomarkov-labels/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class Counts(Result):
     """Transitions of all animals, and a few numbers of each.
 
     Parameters
@@ -62,7 +62,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnimalTable:
+class AnimalTable(Result):
     """A few numbers of every animal.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
@@ -34,7 +34,7 @@ STRETCH_SEQUENCES = 10  # lengths of a sequence: nine tenths of the frames of a 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class Survey(Result):
     """What the first pass over a source learned.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
@@ -22,7 +22,7 @@ STEPS_PER_FRAME = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledSeries:
+class LabelledSeries(Result):
     """A recording whose states are known.
 
     Parameters

@@ -13,6 +13,7 @@ from scipy import signal
 
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
+from ethomarkov._core.result import Result
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
@@ -126,7 +127,7 @@ class WormModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WormTruth:
+class WormTruth(Result):
     """What is hidden in a synthetic recording.
 
     Parameters
@@ -161,7 +162,7 @@ class WormTruth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SyntheticWorms:
+class SyntheticWorms(Result):
     """A synthetic recording and the truth behind it."""
 
     recording: Recording

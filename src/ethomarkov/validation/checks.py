@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ethomarkov._core.interval import weighted_means
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.kinetics import Dwells, animal_rates, find_dwells, leaving_rate
@@ -41,7 +41,7 @@ UNKNOWN = (float("nan"), float("nan"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Result):
     """One statistic of one animal, beside that of its simulated runs.
 
     Parameters
@@ -81,7 +81,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnimalCheck:
+class AnimalCheck(Result):
     """Everything compared for one animal.
 
     Parameters
@@ -105,7 +105,7 @@ class AnimalCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnimalRuns:
+class AnimalRuns(Result):
     """All that one ensemble of runs tells of an animal.
 
     Parameters

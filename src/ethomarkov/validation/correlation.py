@@ -8,14 +8,14 @@ from scipy import fft
 
 from ethomarkov._core.interval import mean_band
 from ethomarkov._core.random import Rng
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Autocorrelation:
+class Autocorrelation(Result):
     """Correlation of every component with itself against lag, one row per animal or simulated run.
 
     Parameters

@@ -7,7 +7,7 @@ import numpy as np
 
 from ethomarkov._core.interval import mean_band
 from ethomarkov._core.random import Rng, as_generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
@@ -17,7 +17,7 @@ PAPER_EDGES = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModeDensity:
+class ModeDensity(Result):
     """Histograms of every component on common edges, one per animal or simulated run.
 
     Parameters
@@ -59,7 +59,7 @@ class ModeDensity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distance:
+class Distance(Result):
     """How far the mean distributions of data and simulation are apart, and what halves of the data would give.
 
     Parameters

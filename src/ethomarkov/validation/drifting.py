@@ -6,7 +6,7 @@ import numpy as np
 
 from ethomarkov._core.interval import Interval, interval_of_mean, mean_band
 from ethomarkov._core.random import Rng, as_generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov._core.words import count_of
@@ -19,7 +19,7 @@ LEAST_WINDOWS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntryRate:
+class EntryRate(Result):
     """How often a state was entered, in windows of time.
 
     Parameters
@@ -73,7 +73,7 @@ class EntryRate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
+class Drift(Result):
     """A straight line through the rates of each animal, and whether its slope may be chance.
 
     Parameters

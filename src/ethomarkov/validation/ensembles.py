@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ethomarkov._core.parallel import map_tasks
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.locomotion.displacement import Displacement
@@ -47,7 +47,7 @@ class RunSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSet:
+class RunSet(Result):
     """Runs of several animals or states.
 
     Parameters
@@ -75,7 +75,7 @@ class RunSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnimalRunSet:
+class AnimalRunSet(Result):
     """Every animal against runs of its own model.
 
     Parameters

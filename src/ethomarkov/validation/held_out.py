@@ -9,7 +9,7 @@ from scipy import sparse
 from ethomarkov._core.interval import Interval, interval_of_mean
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray, Progress
 from ethomarkov.exceptions import InputFormatError, SamplingError
@@ -22,7 +22,7 @@ Null = Literal["memoryless", "shuffled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmoothChain:
+class SmoothChain(Result):
     """Transition probabilities that leave nothing impossible.
 
     Parameters
@@ -84,7 +84,7 @@ class SmoothChain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(Result):
     """How well the transitions of one part are predicted from another, in bits per second.
 
     Parameters
@@ -163,7 +163,7 @@ def score_transitions(train: Symbols, test: Symbols, lag: float, *, smoothing: f
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOut:
+class HeldOut(Result):
     """Prediction of animals that were not learned from, in bits per second; see `Score`.
 
     Parameters

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ethomarkov._core.interval import mean_and_limits
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.validation.splits import CrossValidation
@@ -15,7 +15,7 @@ CORRELATION, CORRELATION_SECONDS = "autocorrelation", 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOutCorrelation:
+class HeldOutCorrelation(Result):
     """Autocorrelation of the modes in held-out data, beside that of runs learned from the rest.
 
     Parameters

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ethomarkov._core.interval import LEVEL, Interval, Scale, interval_of_mean, jackknife_interval
+from ethomarkov._core.result import Result
 from ethomarkov._core.types import BoolArray, FloatArray
 from ethomarkov.coarse.passage import resampled_units
 from ethomarkov.exceptions import InputFormatError
@@ -25,7 +26,7 @@ MOST_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TruthRow:
+class TruthRow(Result):
     """One quantity as it was found, and as it is.
 
     Parameters
@@ -103,7 +104,7 @@ class TruthRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownTruth:
+class KnownTruth(Result):
     """All that is known of synthetic animals, beside what was found.
 
     Parameters

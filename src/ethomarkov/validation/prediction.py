@@ -7,7 +7,7 @@ import numpy as np
 
 from ethomarkov._core.interval import Interval, mean_band, resample_weights, weighted_means
 from ethomarkov._core.random import Rng, as_generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
@@ -46,7 +46,7 @@ class PredictionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionError:
+class PredictionError(Result):
     """Mean distance between a recorded future and a prediction from the same microstate.
 
     Parameters

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
@@ -35,7 +35,7 @@ SUMMARY = ("msd", "speed", "bearing", "events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
+class Runs(Result):
     """An ensemble of simulated runs, summarised; only a few runs are kept.
 
     Parameters
@@ -73,7 +73,7 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ensemble:
+class Ensemble(Result):
     """Runs of one Markov animal, simulated once whatever is measured on them.
 
     Parameters

@@ -8,7 +8,7 @@ import numpy as np
 
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, Progress
@@ -42,7 +42,7 @@ FIRST = "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationChoice:
+class SimulationChoice(Result):
     """The lag and the passages of simulations, what else was tried, and why these were taken.
 
     Parameters

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ethomarkov._core.result import Result
 from ethomarkov._core.types import FloatArray
 from ethomarkov.validation.splits import CrossValidation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitMeans:
+class SplitMeans(Result):
     """Statistics of held-out data and of runs learned from the rest, averaged over splits.
 
     Parameters

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import Rng, as_generator, generator
-from ethomarkov._core.result import array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
@@ -247,7 +247,7 @@ def learn(postures: Series, fit: FitSettings, name: str = "all", share: float = 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Result):
     """A statistic of held-out data beside that of simulations.
 
     Parameters
@@ -316,7 +316,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrossValidation:
+class CrossValidation(Result):
     """How simulations compare with data that they were not learned from.
 
     Parameters
@@ -419,7 +419,7 @@ def worm_statistics(lag: float, rule: EventSettings | None = None) -> dict[str, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leak:
+class Leak(Result):
     """What a leak does to one statistic, ``(animals, ...)``; held-out first, as published second.
 
     Parameters

@@ -7,6 +7,7 @@ import numpy as np
 
 from ethomarkov._core.interval import Interval, Scale, interval_of_mean
 from ethomarkov._core.random import generator
+from ethomarkov._core.result import Result
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import Progress
 from ethomarkov.exceptions import EthomarkovError
@@ -38,7 +39,7 @@ ENTRY_STEP = 150.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class Agreement(Result):
     """One statistic over all animals.
 
     Parameters
@@ -68,7 +69,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validation:
+class Validation(Result):
     """Answers to the question whether a model can be trusted.
 
     Parameters
@@ -103,7 +104,7 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Predictions:
+class Predictions(Result):
     """What a model predicts, and what it takes to be steady.
 
     Parameters
