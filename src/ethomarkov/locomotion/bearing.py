@@ -201,7 +201,7 @@ def circle_radii(path: Trajectory, window: float = 60.0) -> tuple[FloatArray, In
     individual
         To whom the stretch belongs.
     """
-    length = path.sampling.frames(window, "window")
+    length = path.sampling.nearest_frames(window, "window")
     starts = [start for begin, stop, _ in path.segments for start in range(begin, stop - length + 1, length)]
     rows = np.array(starts, dtype=np.int64)[:, None] + np.arange(length)
     owner = path.segments.row_individual[rows[:, 0]]
@@ -286,7 +286,7 @@ def bearing_spectrum(
     if component not in ("both", "cosine"):
         raise InputFormatError(f"component={component!r} is not known. Use 'both' or 'cosine'.")
     steps, segments = _held_steps(path, interval)
-    length = path.sampling.frames(segment, "segment")
+    length = path.sampling.nearest_frames(segment, "segment")
     if segments.longest() < length:
         raise SamplingError(
             f"segment={segment:g} s is longer than the longest gap-free stretch of directions, "
@@ -327,7 +327,7 @@ def _welch_segments(segments: Segments, length: int) -> IntArray:
 
 
 def _interval_frames(path: Trajectory, interval: float | None) -> int:
-    return 1 if interval is None else path.sampling.frames(interval, "interval")
+    return 1 if interval is None else path.sampling.nearest_frames(interval, "interval")
 
 
 def _successive_steps(path: Trajectory, lag: int) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -87,7 +87,7 @@ class DragFit(Result):
         Whether the measured path of each individual was mirrored before it was compared.
     mirror_losses
         Mean loss of each individual without and with mirroring, at a drag ratio of 30.
-    search
+    settings
         How it was done.
     """
 
@@ -102,7 +102,7 @@ class DragFit(Result):
     median_by_individual: tuple[Interval, ...]
     is_mirrored: BoolArray = array_field("animal")
     mirror_losses: FloatArray = array_field("animal", "mirror")
-    search: DragSettings
+    settings: DragSettings
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -130,7 +130,7 @@ def fit_drag_ratio(
     body_length: float | FloatArray,
     *,
     basis: PostureBasis | None = None,
-    search: DragSettings | None = None,
+    settings: DragSettings | None = None,
     rng: Rng = 0,
 ) -> DragFit:
     """Find the drag ratio whose computed paths match measured ones.
@@ -146,7 +146,7 @@ def fit_drag_ratio(
         ratio, so that an error of the length shifts the drag ratio.
     basis
         Of amplitudes.
-    search
+    settings
         Windows, bounds, loss and scheme.
     rng
         Draws windows and bootstraps.
@@ -156,31 +156,31 @@ def fit_drag_ratio(
     SI, "Resistive force theory simulations", and Fig. S5(a). The loss of each window is computed on a grid of log α;
     a bounded search between the neighbours of the least value refines it.
     """
-    search, rng = search or DragSettings(), as_generator(rng)
+    settings, rng = settings or DragSettings(), as_generator(rng)
     measured = np.asarray(centroid.values if isinstance(centroid, Series) else centroid, dtype=float)
     if measured.shape != (len(postures.values), 2):
         raise InputFormatError(
             f"The measured path has shape {measured.shape}; ({len(postures.values)}, 2) is needed, one row per frame."
         )
     segments = postures.segments.keep(np.isfinite(measured).all(axis=1))
-    n_frames = postures.sampling.frames(search.window, "window")
-    starts = _choose_windows(segments, n_frames, search.n_windows, rng)
+    n_frames = postures.sampling.nearest_frames(settings.window, "window")
+    starts = _choose_windows(segments, n_frames, settings.n_windows, rng)
     individual = segments.row_individual[starts]
     lengths = individual_lengths(body_length, segments.n_individuals)
     body = body_modes(postures, basis)
     windows = [
         _Window(
-            sums=balance_sums(postures.values[start : start + n_frames], body, search.scheme),
+            sums=balance_sums(postures.values[start : start + n_frames], body, settings.scheme),
             measured=_as_complex(measured[start : start + n_frames]),
             body_length=float(lengths[owner]),
-            search=search,
+            settings=settings,
         )
         for start, owner in zip(starts, individual, strict=True)
     ]
     mirror_losses = _compare_mirrors(windows, individual, segments.n_individuals)
-    is_mirrored = _decide_mirrors(mirror_losses, search.mirror)
+    is_mirrored = _decide_mirrors(mirror_losses, settings.mirror)
     windows = [w.mirrored() if is_mirrored[owner] else w for w, owner in zip(windows, individual, strict=True)]
-    curves = np.array([[w.loss(alpha) for alpha in search.grid] for w in windows])
+    curves = np.array([[w.loss(alpha) for alpha in settings.grid] for w in windows])
     optima = [_refine(w, curve) for w, curve in zip(windows, curves, strict=True)]
     drag_ratio = np.array([alpha for alpha, _, _ in optima])
     return DragFit(
@@ -189,7 +189,7 @@ def fit_drag_ratio(
         drag_ratio=drag_ratio,
         loss=np.array([loss for _, loss, _ in optima]),
         status=tuple(status for _, _, status in optima),
-        grid=search.grid,
+        grid=settings.grid,
         curves=curves,
         # The jackknife fails for medians, which are no smooth function of the windows.
         median=bootstrap_interval(drag_ratio, "windows", statistic=np.median, rng=rng),
@@ -199,7 +199,7 @@ def fit_drag_ratio(
         ),
         is_mirrored=is_mirrored,
         mirror_losses=mirror_losses,
-        search=search,
+        settings=settings,
     )
 
 
@@ -210,20 +210,20 @@ class _Window:
     sums: FloatArray
     measured: ComplexArray
     body_length: float
-    search: DragSettings
+    settings: DragSettings
 
     def mirrored(self) -> "_Window":
-        return _Window(sums=self.sums, measured=self.measured.conj(), body_length=self.body_length, search=self.search)
+        return _Window(sums=self.sums, measured=self.measured.conj(), body_length=self.body_length, settings=self.settings)
 
     def path(self, drag_ratio: float) -> ComplexArray:
         from ethomarkov.locomotion.resistive_kernels import integrate
 
         place, heading = np.empty((self.measured.size, 2)), np.empty(self.measured.size)
-        integrate(self.sums, float(drag_ratio), lead_of(self.search.scheme), place, heading)
+        integrate(self.sums, float(drag_ratio), lead_of(self.settings.scheme), place, heading)
         return _as_complex(place) * self.body_length
 
     def loss(self, drag_ratio: float) -> float:
-        compare = rms_distance if self.search.loss == "rms" else paper_distance
+        compare = rms_distance if self.settings.loss == "rms" else paper_distance
         return compare(self.path(drag_ratio), self.measured)
 
 
@@ -284,7 +284,7 @@ def _decide_mirrors(losses: FloatArray, mirror: bool | Literal["auto"]) -> BoolA
 
 def _refine(window: _Window, curve: FloatArray) -> tuple[float, float, str]:
     """Drag ratio, loss and status of one window, from its loss on the grid."""
-    grid = window.search.grid
+    grid = window.settings.grid
     if np.ptp(curve) <= FLAT * curve.max():
         return np.nan, float(curve.min()), "flat"
     best = int(curve.argmin())

@@ -102,7 +102,7 @@ def typical_window(
     """
     window = int(np.argsort(drag.loss)[len(drag.loss) // 2])
     start, owner = int(drag.starts[window]), int(drag.individual[window])
-    rows = slice(start, start + postures.sampling.frames(drag.search.window))
+    rows = slice(start, start + postures.sampling.nearest_frames(drag.settings.window))
     alone = np.full_like(postures.values, np.nan)
     alone[rows] = postures.values[rows]
     piece = postures.with_rows(alone)

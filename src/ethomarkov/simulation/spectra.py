@@ -95,7 +95,7 @@ def welch_spectrum(series: Series, component: int, segment: float = 30.0) -> tup
     """
     from scipy.signal import periodogram
 
-    length = series.sampling.frames(segment, "segment")
+    length = series.sampling.nearest_frames(segment, "segment")
     starts = [np.arange(start, stop - length + 1, max(1, length // 2)) for start, stop, _ in series.segments]
     rows = np.concatenate([np.empty(0, dtype=np.int64), *starts])
     if rows.size == 0:

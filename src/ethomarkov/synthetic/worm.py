@@ -196,7 +196,7 @@ def simulate_worms(
     """
     model = model or WormModel()
     sampling, basis = Sampling(16.0), PostureBasis.analytic()
-    n_frames = sampling.frames(duration)
+    n_frames = sampling.nearest_frames(duration, "duration")
     worms = map_tasks(
         lambda i: _simulate_one(model, basis, n_frames, sampling, generator(seed, "synthetic worm", i)),
         range(n_worms),

@@ -59,7 +59,7 @@ def autocorrelation(
     series
         Rows in time.
     seconds
-        Longest lag, a whole number of frames.
+        Longest lag, to the nearest frame.
     normalise
         Divide by the variance, so that the values begin at one.
     across_gaps
@@ -75,7 +75,7 @@ def autocorrelation(
     animal. Every C(τ) is divided by its own number of pairs. Products of all lags come from one Fourier transform of
     each gap-free run, with zeros behind it and in place of missing frames.
     """
-    n_frames = series.sampling.frames(seconds, "seconds")
+    n_frames = series.sampling.nearest_frames(seconds, "seconds")
     centred, variance = _centre(series)
     shape = (series.segments.n_individuals, series.n_components, n_frames + 1)
     total, n_pairs = np.zeros(shape), np.zeros((shape[0], shape[2]), dtype=np.int64)

@@ -146,8 +146,8 @@ def entry_rate(
     a frame counts as observed if an entry at it would have been seen: the frame before and the shortest stay from it
     on lie in the same gap-free run. So gaps neither lower nor raise the rate.
     """
-    shortest_frames = symbols.sampling.frames(shortest, "shortest") if shortest > 0 else 1
-    window_frames, step_frames = (symbols.sampling.frames(*item) for item in ((window, "window"), (step, "step")))
+    shortest_frames = symbols.sampling.nearest_frames(shortest, "shortest") if shortest > 0 else 1
+    window_frames, step_frames = (symbols.sampling.nearest_frames(*item) for item in ((window, "window"), (step, "step")))
     watched = symbols.segments.trim(1, shortest_frames - 1)
     longest = int(np.diff(symbols.segments.offsets).max())
     if longest < window_frames:
@@ -215,9 +215,9 @@ def drift(rates: EntryRate, *, n_shuffles: int = 2000, rng: Rng = 0) -> Drift:
 
 def _entry_rows(symbols: Symbols, state: int, shortest_frames: int, watched: Segments) -> IntArray:
     """Rows at which a long enough stay was seen to begin."""
-    stays = find_dwells(symbols).in_state(state)
-    first = np.rint(stays.start * symbols.sampling.rate).astype(np.int64) + symbols.segments.offsets[stays.individual]
-    rows: IntArray = first[(stays.n_steps >= shortest_frames) & watched.valid[first]]
+    dwells = find_dwells(symbols).in_state(state)
+    first = np.rint(dwells.start * symbols.sampling.rate).astype(np.int64) + symbols.segments.offsets[dwells.individual]
+    rows: IntArray = first[(dwells.n_steps >= shortest_frames) & watched.valid[first]]
     return rows
 
 

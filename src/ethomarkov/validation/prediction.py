@@ -124,7 +124,7 @@ class PredictionError(Result):
 
 
 def recorded_error(
-    postures: Series, symbols: Symbols, rule: PredictionSettings | None = None, *, rng: Rng = 0
+    postures: Series, symbols: Symbols, settings: PredictionSettings | None = None, *, rng: Rng = 0
 ) -> PredictionError:
     """Predict a recorded future by another recorded one, of the same animal and from the same microstate.
 
@@ -134,7 +134,7 @@ def recorded_error(
         Mode amplitudes.
     symbols
         Microstates of their sequences, on the same rows.
-    rule
+    settings
         How far, how often, how far apart.
     rng
         Seed or generator.
@@ -145,13 +145,13 @@ def recorded_error(
     what the microstate knows of the future. Times that have no other are left out. Of a single animal the rows are
     parts of the recording (by t), since comparisons that share frames are not independent.
     """
-    rule, random = rule or PredictionSettings(), as_generator(rng)
+    settings, random = settings or PredictionSettings(), as_generator(rng)
     _check_rows(postures, symbols)
-    apart = postures.sampling.frames(rule.apart, "apart")
-    times = [_draw_times(symbols, i, None, rule.n_samples, random) for i in range(symbols.segments.n_individuals)]
+    apart = postures.sampling.nearest_frames(settings.apart, "apart")
+    times = [_draw_times(symbols, i, None, settings.n_samples, random) for i in range(symbols.segments.n_individuals)]
     pairs = [_draw_partners(symbols, i, rows, apart, random) for i, rows in enumerate(times)]
     distances = [
-        error_growth(postures, first, postures, second, postures.sampling.frames(rule.seconds, "seconds"))
+        error_growth(postures, first, postures, second, postures.sampling.nearest_frames(settings.seconds, "seconds"))
         for first, second in pairs
     ]
     return _summarise(postures, [first for first, _ in pairs], distances, "data", random)
@@ -161,7 +161,7 @@ def simulated_error(
     postures: Series,
     symbols: Symbols,
     animals: Sequence[MarkovAnimal],
-    rule: PredictionSettings | None = None,
+    settings: PredictionSettings | None = None,
     *,
     rng: Rng = 0,
 ) -> PredictionError:
@@ -173,7 +173,7 @@ def simulated_error(
         See `recorded_error`.
     animals
         The model of each individual, in their order.
-    rule
+    settings
         How far, how often, and how walks are unfolded.
     rng
         Seed or generator.
@@ -181,11 +181,11 @@ def simulated_error(
     Notes
     -----
     A walk that begins with the very passage that is to be predicted is left out, as are recorded times within
-    `rule.apart` of each other in `recorded_error`. Its later steps were still learned from the same recording: a
+    `settings.apart` of each other in `recorded_error`. Its later steps were still learned from the same recording: a
     held-out test of the model needs animals learned from other data. The published curve matches instantaneous postures
     rather than microstates.
     """
-    rule, random = rule or PredictionSettings(), as_generator(rng)
+    settings, random = settings or PredictionSettings(), as_generator(rng)
     _check_rows(postures, symbols)
     if len(animals) != symbols.segments.n_individuals:
         raise InputFormatError(
@@ -193,9 +193,9 @@ def simulated_error(
         )
     times, distances = [], []
     for i, animal in enumerate(animals):
-        first = _draw_times(symbols, i, animal, rule.n_samples, random)
+        first = _draw_times(symbols, i, animal, settings.n_samples, random)
         times.append(first)
-        distances.append(_simulated_distances(postures, first, symbols.labels[first], animal, rule, random))
+        distances.append(_simulated_distances(postures, first, symbols.labels[first], animal, settings, random))
     return _summarise(postures, times, distances, "simulation", random)
 
 
@@ -232,11 +232,11 @@ def _simulated_distances(
     rows: IntArray,
     labels: IntArray,
     animal: MarkovAnimal,
-    rule: PredictionSettings,
+    settings: PredictionSettings,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Distances of recorded futures from walks that begin in the same microstates."""
-    n_frames = postures.sampling.frames(rule.seconds, "seconds")
+    n_frames = postures.sampling.nearest_frames(settings.seconds, "seconds")
     distances, done = np.empty((rows.size, n_frames + 1)), 0
     if rows.size == 0:
         return distances
@@ -245,12 +245,13 @@ def _simulated_distances(
     n_steps = -(-(lead + n_frames + 1) // postures.sampling.frames(animal.chain.lag)) + 1
     walks = simulate_symbols(animal.chain, n_steps * animal.chain.lag, n_walks=rows.size, start=labels, rng=rng)
     walks = animal.passages(walks, rng=rng)
-    blocks = unfold_blocks(walks, repertoire, walks_per_block=WALKS_PER_BLOCK, rng=rng, method=rule.method)
+    blocks = unfold_blocks(walks, repertoire, walks_per_block=WALKS_PER_BLOCK, rng=rng, method=settings.method)
     for block in blocks:
         here = slice(done, done + block.segments.n_individuals)
         starts = block.segments.offsets[:-1] + lead
         distances[here] = error_growth(postures, rows[here], block, starts, n_frames)
-        own = _is_own_passage(postures, rows[here], block.values[starts], postures.sampling.frames(rule.apart, "apart"))
+        apart = postures.sampling.nearest_frames(settings.apart, "apart")
+        own = _is_own_passage(postures, rows[here], block.values[starts], apart)
         distances[here][own] = np.nan
         done = here.stop
     return distances
