@@ -19,7 +19,7 @@ def tangent_angles(centerline: FloatArray) -> tuple[FloatArray, FloatArray]:
     angles
         Radians, unwrapped along the body, zero mean in each frame, ``(frames, points - 1)``.
     orientation
-        The mean that was taken out, ``(frames,)``.
+        The mean that was removed, ``(frames,)``.
 
     Examples
     --------
@@ -44,6 +44,11 @@ def centerline_from_angles(
         Added to all angles of a frame.
     length
         Body length.
+
+    Examples
+    --------
+    >>> centerline_from_angles(np.array([[0.0, np.pi / 2]]), length=2.0).round(3).tolist()
+    [[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]]
     """
     absolute = np.asarray(angles) + np.broadcast_to(orientation, len(angles))[:, None]
     step = np.stack([np.cos(absolute), np.sin(absolute)], axis=-1) * (length / absolute.shape[1])
@@ -51,13 +56,24 @@ def centerline_from_angles(
 
 
 def flip_head_tail(angles: FloatArray) -> FloatArray:
-    """Read the body from the other end.
+    """Reverse the order of the tangent angles: the head becomes the tail.
 
-    Every tangent turns by π, which the mean takes out again: what remains is the reversed order.
+    Every tangent turns by π, which is removed with the mean of the frame; what remains is the reversed order.
+
+    Examples
+    --------
+    >>> flip_head_tail(np.array([[0.1, 0.2, -0.3]])).tolist()
+    [[-0.3, 0.2, 0.1]]
     """
     return np.asarray(angles)[:, ::-1]
 
 
 def flip_dorsal_ventral(angles: FloatArray) -> FloatArray:
-    """Mirror the body, so that dorsal bends become ventral ones."""
+    """Negate the tangent angles: dorsal bends become ventral.
+
+    Examples
+    --------
+    >>> flip_dorsal_ventral(np.array([[0.1, 0.2, -0.3]])).tolist()
+    [[-0.1, -0.2, 0.3]]
+    """
     return -np.asarray(angles)

@@ -38,6 +38,15 @@ class PostureBasis(Result):
         What the rows are: "angle" (tangent angles along the body) or "keypoint" (aligned coordinates).
     source
         Where the basis comes from, in words.
+
+    Examples
+    --------
+    >>> basis = PostureBasis.analytic(n_segments=20)
+    >>> basis.n_modes, basis.n_features
+    (5, 20)
+    >>> amplitudes = Series.from_rows([[1.0, 0.0, 2.0, 0.0, 0.0]], 16.0)
+    >>> basis.reconstruct(amplitudes).values.shape
+    (1, 20)
     """
 
     vectors: FloatArray = array_field("feature", "mode")
@@ -51,7 +60,25 @@ class PostureBasis(Result):
 
     @classmethod
     def from_file(cls, path: str | Path, n_modes: int = 5) -> "PostureBasis":
-        """Read eigenworms: a CSV or MATLAB matrix whose columns are the modes, head first."""
+        """Read eigenworms from a file: a CSV or MATLAB matrix whose columns are the modes, head first.
+
+        Parameters
+        ----------
+        path
+            File with one row per segment and one column per mode.
+        n_modes
+            Modes to keep, from the first on.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "modes.csv"
+        ...     np.savetxt(file, PostureBasis.analytic(20).vectors, delimiter=",")
+        ...     basis = PostureBasis.from_file(file, n_modes=3)
+        >>> basis.vectors.shape
+        (20, 3)
+        """
         from ethomarkov.io.confined import read_confined
         from ethomarkov.io.readers.stephens import read_eigenworms
 
@@ -66,6 +93,17 @@ class PostureBasis(Result):
 
         Modes 1 and 2 are a travelling wave of 0.65 body lengths, mode 3 is one deep bend, modes 4 and 5 are shorter
         undulations; made orthonormal and free of rotation in this order. They serve the synthetic worm.
+
+        Parameters
+        ----------
+        n_segments
+            Segments along the body.
+
+        Examples
+        --------
+        >>> modes = PostureBasis.analytic(50).vectors
+        >>> bool(np.allclose(modes.T @ modes, np.eye(5)))
+        True
         """
         s = (np.arange(n_segments) + 0.5) / n_segments
         wave = 2 * np.pi * (s - 0.07) / 0.65
@@ -76,7 +114,7 @@ class PostureBasis(Result):
 
     @classmethod
     def fit(cls, recording: Recording, n_modes: int = 5, *, n_segments: int = DEFAULT_SEGMENTS) -> "PostureBasis":
-        """Find the principal shapes of the recorded animals.
+        """Compute the principal components of the recorded postures.
 
         Parameters
         ----------
@@ -86,6 +124,14 @@ class PostureBasis(Result):
             Modes to keep.
         n_segments
             Segments along the body for centerlines.
+
+        Examples
+        --------
+        >>> from ethomarkov.recording import Track
+        >>> angles = np.random.default_rng(0).normal(size=(200, 1)) * np.sin(np.arange(12.0))
+        >>> recording = Recording.from_tracks([Track(individual="worm", values=angles)], kind="angle", sampling_rate=16)
+        >>> PostureBasis.fit(recording, n_modes=1).explained_variance.round(3).tolist()
+        [1.0]
         """
         if recording.kind == "amplitude":
             raise InputFormatError(
@@ -106,7 +152,7 @@ class PostureBasis(Result):
     def from_moments(
         cls, mean: FloatArray, covariance: FloatArray, n_modes: int, *, kind: Kind, n_animals: int
     ) -> "PostureBasis":
-        """Find the principal shapes of postures of which mean and covariance are known.
+        """Compute the principal components of postures whose mean and covariance are known.
 
         Parameters
         ----------
@@ -117,7 +163,13 @@ class PostureBasis(Result):
         kind
             Of the recordings: what the numbers of a posture are.
         n_animals
-            How many were recorded.
+            Number of recorded animals.
+
+        Examples
+        --------
+        >>> basis = PostureBasis.from_moments(np.zeros(3), np.diag([3.0, 2.0, 1.0]), 2, kind="angle", n_animals=4)
+        >>> basis.explained_variance.round(3).tolist(), basis.source
+        ([0.5, 0.333], 'principal components of 4 animals')
         """
         variance, vectors = np.linalg.eigh(covariance)
         vectors = vectors[:, ::-1][:, :n_modes]
@@ -149,10 +201,26 @@ class PostureBasis(Result):
         """Numbers per posture: segments along the body, or keypoint coordinates."""
         return int(self.vectors.shape[0])
 
-    def project(self, recording: Recording) -> Series:
-        """Express every posture by its mode amplitudes.
+    def headline(self) -> str:
+        """Say how many modes there are, of what, and how much of the variance they explain."""
+        what = "tangent angles" if self.features == "angle" else "keypoints"
+        total = float(np.sum(self.explained_variance))
+        share = f"{total:.0%} of the variance" if np.isfinite(total) else self.source
+        return f"{count_of(self.n_modes, 'mode')} of {what}, {share}"
 
-        Recordings of amplitudes are taken as they are, cut to the modes of this basis.
+    def project(self, recording: Recording) -> Series:
+        """Compute the mode amplitudes of every posture.
+
+        Recordings of amplitudes are used as they are, restricted to the modes of this basis.
+
+        Examples
+        --------
+        >>> from ethomarkov.recording import Track
+        >>> basis = PostureBasis.analytic(n_segments=20)
+        >>> angles = np.array([[1.0, 0, 2, 0, 0], [0, 1, 0, 0, 3]]) @ basis.vectors.T
+        >>> recording = Recording.from_tracks([Track(individual="worm", values=angles)], kind="angle", sampling_rate=16)
+        >>> (basis.project(recording).values.round(3) + 0.0).tolist()
+        [[1.0, 0.0, 2.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0, 3.0]]
         """
         if recording.kind == "amplitude":
             return amplitude_series(recording, self.n_modes)
@@ -161,7 +229,15 @@ class PostureBasis(Result):
         return _series(recording, np.concatenate([(rows - self.mean) @ self.vectors for rows in blocks]))
 
     def reconstruct(self, amplitudes: Series) -> Series:
-        """Turn amplitudes back into tangent angles (or aligned keypoint coordinates)."""
+        """Compute tangent angles (or aligned keypoint coordinates) from mode amplitudes.
+
+        Examples
+        --------
+        >>> basis = PostureBasis.analytic(n_segments=20)
+        >>> angles = basis.reconstruct(Series.from_rows([[1.0, 0.0, 0.0, 0.0, 0.0]], 16.0))
+        >>> bool(np.allclose(angles.values[0], basis.vectors[:, 0], atol=1e-6))
+        True
+        """
         if amplitudes.n_components != self.n_modes:
             raise InputFormatError(
                 f"The series has {amplitudes.n_components} components, the basis {self.n_modes} modes; "
@@ -182,7 +258,7 @@ class PostureBasis(Result):
 
 
 def amplitude_series(recording: Recording, n_modes: int) -> Series:
-    """Take the first modes of a recording of amplitudes."""
+    """Select the first modes of a recording of amplitudes."""
     values = recording.values
     if values.shape[1] < n_modes:
         raise InputFormatError(
@@ -192,12 +268,12 @@ def amplitude_series(recording: Recording, n_modes: int) -> Series:
 
 
 def feature_rows(recording: Recording, n_segments: int) -> FloatArray:
-    """Turn postures into rows that do not depend on place and orientation."""
+    """Compute rows that describe postures independently of position and orientation."""
     return np.concatenate(list(_feature_blocks(recording, n_segments)))
 
 
 def _feature_blocks(recording: Recording, n_segments: int) -> Iterator[FloatArray]:
-    """Give these rows a few frames at a time, which stay in the cache on their way."""
+    """Compute these rows a few frames at a time, so that they remain in the processor's cache."""
     values = recording.values
     for first in range(0, max(len(values), 1), BLOCK_FRAMES):
         yield _features(values[first : first + BLOCK_FRAMES], recording.kind, n_segments)

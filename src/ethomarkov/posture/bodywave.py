@@ -29,6 +29,13 @@ def phase_velocity(amplitudes: Series) -> FloatArray:
     Notes
     -----
     Caption of Fig. 1 of the paper, where arctan(a₂/a₁) stands for the two-argument arctangent.
+
+    Examples
+    --------
+    >>> phase = 2 * np.pi * 0.5 * np.arange(64) / 16  # half a cycle per second at 16 frames per second
+    >>> amplitudes = Series.from_rows(np.stack([np.cos(phase), -np.sin(phase)], axis=1), 16.0)
+    >>> phase_velocity(amplitudes).round(3)[:3].tolist()
+    [0.5, 0.5, 0.5]
     """
     omega = np.full(len(amplitudes.values), np.nan)
     for start, stop, _ in amplitudes.segments:
@@ -68,6 +75,13 @@ def wavelength(angles: Series, method: Literal["fit", "paper"] = "fit") -> Float
         "fit" takes the sine, with a constant, that explains most of θ(s): exact for a pure wave of any phase. "paper"
         takes the peak of the padded spectrum under a Hann window, as published; with only about one wave on the body
         it reads up to a fifth too long, depending on the phase.
+
+    Examples
+    --------
+    >>> s = (np.arange(100) + 0.5) / 100
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * s / 0.65)[None], 16.0)
+    >>> wavelength(angles).round(2).tolist()
+    [0.65]
     """
     n_segments = angles.n_components
     waves = np.geomspace(SHORTEST_WAVE, LONGEST_WAVE, N_WAVES)
@@ -105,6 +119,12 @@ def head_tail_bend(angles: Series) -> FloatArray:
     """Measure how far the body turns from head to tail, in radians; positive for ventral bends.
 
     Mean angle of the last tenth of the body minus that of the first tenth.
+
+    Examples
+    --------
+    >>> bend = head_tail_bend(Series.from_rows(np.linspace(-0.5, 0.5, 20)[None], 16.0))
+    >>> round(float(bend[0]), 3)
+    0.947
     """
     n_end = max(1, round(END_SHARE * angles.n_components))
     bend: FloatArray = angles.values[:, -n_end:].mean(axis=1) - angles.values[:, :n_end].mean(axis=1)
@@ -114,9 +134,15 @@ def head_tail_bend(angles: Series) -> FloatArray:
 def paper_gamma(amplitudes: Series) -> FloatArray:
     """Compute γ = Σ θᵢ as published, for comparison with published event rates only.
 
-    Eigenworms have zero mean along the body, so the true sum of tangent angles vanishes; what the published
-    computation measured is the rounding of the eigenworm file to five digits. It works as a turn detector because the
+    Eigenworms have zero mean along the body, so the true sum of tangent angles vanishes; the published
+    computation measures the rounding of the eigenworm file to five digits. It works as a turn detector because the
     residue of mode 3 happens to be the largest: γ ≈ ∓3.5e-4 where a₃ ≈ ±15. Prefer a₃ or `head_tail_bend`.
+
+    Examples
+    --------
+    >>> bent = Series.from_rows(np.array([[0.0, 0.0, 15.0, 0.0, 0.0]]), 16.0)
+    >>> float(paper_gamma(bent)[0].round(6))
+    -0.000348
     """
     gamma: FloatArray = amplitudes.values[:, :5].astype(float) @ PAPER_COLUMN_SUMS
     return gamma

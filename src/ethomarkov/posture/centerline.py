@@ -18,9 +18,14 @@ def even_centerline(points: FloatArray, n_points: int) -> FloatArray:
     Parameters
     ----------
     points
-        Head to tail, ``(frames, points, 2)``. A frame with any missing point stays missing.
+        Head to tail, ``(frames, points, 2)``. A frame with any missing point is missing in the result.
     n_points
         Points of the result.
+
+    Examples
+    --------
+    >>> even_centerline(np.array([[[0.0, 0.0], [1.0, 0.0], [4.0, 0.0]]]), 3).round(6).tolist()
+    [[[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]]
     """
     points = np.asarray(points)
     if points.dtype.kind != "f":

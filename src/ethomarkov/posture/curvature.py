@@ -14,7 +14,7 @@ CURVATURE_PARTS = 10
 
 
 def body_rows(angles: Series, quantity: BodyQuantity) -> FloatArray:
-    """Give curvature or tangent angle along the body, one row per frame, head first.
+    """Compute curvature or tangent angle along the body, one row per frame, head first.
 
     Parameters
     ----------

@@ -23,6 +23,12 @@ def align_keypoints(positions: FloatArray, head: int = 0, tail: int = -1) -> tup
         Mean of the keypoints, ``(frames, 2)``.
     heading
         Radians, ``(frames,)``.
+
+    Examples
+    --------
+    >>> aligned, centroid, heading = align_keypoints(np.array([[[2.0, 2.0], [2.0, 0.0]]]))
+    >>> aligned.round(6).tolist(), centroid.tolist(), np.degrees(heading).tolist()
+    ([[[1.0, 0.0], [-1.0, 0.0]]], [[2.0, 1.0]], [90.0])
     """
     positions = np.asarray(positions, dtype=float)
     centroid = positions.mean(axis=1)

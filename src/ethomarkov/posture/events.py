@@ -1,7 +1,7 @@
-"""Reversals, ventral and dorsal turns, found by threshold and duration."""
+"""Reversals, ventral and dorsal turns, detected by threshold and duration."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -10,27 +10,38 @@ from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.posture.bodywave import paper_gamma, phase_velocity
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EVENT_KINDS = ("reversal", "ventral turn", "dorsal turn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventSettings:
-    """What counts as an event.
+    """Thresholds and durations that define events.
 
     Parameters
     ----------
     bend
-        The quantity that tells turns: "a3" (third mode amplitude) or "gamma" (the published one, see `paper_gamma`).
+        The quantity that defines turns: "a3" (third mode amplitude) or "gamma" (as published, see `paper_gamma`).
     turn
         A turn exceeds this value, ventral in the positive sense of a₃.
     straight
-        A reversal stays below this value.
+        During a reversal the bend is below this value on both sides.
     reversal_velocity
         A reversal has a phase velocity below this, in cycles per second.
     min_duration
         Shortest event in seconds.
+
+    Examples
+    --------
+    >>> EventSettings(min_duration=1.0).turn
+    15.0
+    >>> EventSettings.paper().bend
+    'gamma'
     """
 
     bend: Literal["a3", "gamma"] = "a3"
@@ -41,17 +52,24 @@ class EventSettings:
 
     @classmethod
     def paper(cls) -> "EventSettings":
-        """Give the published rule: thresholds on γ, and nine frames of 1/16 s where the text says half a second."""
+        """Give the published settings: thresholds on γ, and nine frames of 1/16 s where the text says half a second."""
         return cls(bend="gamma", turn=3.5e-4, straight=3e-4, min_duration=9 / 16)
 
     def measure(self, amplitudes: Series) -> FloatArray:
-        """Compute the bend, positive when ventral."""
+        """Compute the bend of every frame, positive when ventral.
+
+        Examples
+        --------
+        >>> amplitudes = Series.from_rows(np.array([[0.0, 0.0, 16.0, 0.0, 0.0]]), 16.0)
+        >>> EventSettings().measure(amplitudes).tolist()
+        [16.0]
+        """
         return amplitudes.values[:, 2].astype(float) if self.bend == "a3" else -paper_gamma(amplitudes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Events(Result):
-    """Events found in a series.
+    """Reversals and turns of a series.
 
     Parameters
     ----------
@@ -62,11 +80,21 @@ class Events(Result):
     individual
         Index of the animal.
     observed
-        Seconds of posture per animal in which events could be seen.
+        Seconds of posture per animal in which events could be detected.
     individuals
         Names of the animals.
     sampling
         Frames per second.
+
+    Examples
+    --------
+    >>> modes = np.zeros((160, 5))
+    >>> modes[40:60, 2] = 20.0  # a deep ventral bend
+    >>> events = find_events(Series.from_rows(modes, 16.0))
+    >>> events.counts().tolist(), events.rates().tolist()
+    ([[0, 1, 0]], [[0.0, 6.0, 0.0]])
+    >>> events.table()[["kind", "start_row", "duration_s"]].values.tolist()
+    [['ventral turn', 40, 1.25]]
     """
 
     kind: IntArray = array_field("event")
@@ -87,36 +115,67 @@ class Events(Result):
         return table
 
     def rates(self) -> FloatArray:
-        """Events per minute of observed time: one row per animal, one column per kind."""
+        """Compute events per minute of observed time: one row per animal, one column per kind."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.counts() / (self.observed[:, None] / 60.0)
 
+    def headline(self) -> str:
+        """Say how many events of each kind there are."""
+        n = np.bincount(self.kind[(self.kind >= 0) & (self.kind < len(EVENT_KINDS))], minlength=len(EVENT_KINDS))
+        counts = ", ".join(count_of(int(k), kind) for k, kind in zip(n, EVENT_KINDS, strict=True))
+        return f"{counts} in {count_of(len(self.individuals), 'animal')}"
 
-def find_events(amplitudes: Series, rule: EventSettings | None = None, *, omega: FloatArray | None = None) -> Events:
-    """Find reversals and turns.
+    def table(self) -> "pd.DataFrame":
+        """List the events, one row each: animal, kind, rows of the series, and duration in seconds."""
+        import pandas as pd
+
+        interval = 1.0 / self.sampling.rate
+        return pd.DataFrame(
+            {
+                "individual": [self.individuals[k] for k in self.individual],
+                "kind": [EVENT_KINDS[k] for k in self.kind],
+                "start_row": self.start,
+                "stop_row": self.stop,
+                "duration_s": (self.stop - self.start) * interval,
+            }
+        )
+
+
+def find_events(
+    amplitudes: Series, settings: EventSettings | None = None, *, omega: FloatArray | None = None
+) -> Events:
+    """Detect reversals, ventral and dorsal turns.
 
     Parameters
     ----------
     amplitudes
         Mode amplitudes in the convention of the eigenworms.
-    rule
+    settings
         Thresholds; the default uses a₃, `EventSettings.paper` the published γ.
     omega
-        Phase velocity of every frame, where it is known already; else `phase_velocity` measures it.
+        Phase velocity of every frame, if already known; computed by `phase_velocity` otherwise.
 
     Notes
     -----
     SI, "Estimating the rate of reversals, dorsal and ventral turn events". An event ends at a gap.
+
+    Examples
+    --------
+    >>> modes = np.zeros((160, 5))
+    >>> modes[40:60, 2] = -20.0  # a deep dorsal bend of 1.25 s
+    >>> find_events(Series.from_rows(modes, 16.0)).counts().tolist()
+    [[0, 0, 1]]
     """
-    rule = rule or EventSettings()
-    bend = rule.measure(amplitudes)
+    settings = settings or EventSettings()
+    bend = settings.measure(amplitudes)
     omega = phase_velocity(amplitudes) if omega is None else omega
     with np.errstate(invalid="ignore"):
-        flags = ((omega < rule.reversal_velocity) & (np.abs(bend) < rule.straight), bend > rule.turn, bend < -rule.turn)
-    min_frames = int(np.ceil(rule.min_duration * amplitudes.sampling.rate - 1e-9))
-    found = [_long_runs(amplitudes.segments, flag, min_frames) for flag in flags]
-    bounds = np.concatenate(found)
-    kind = np.repeat(np.arange(len(found)), [len(one) for one in found])
+        is_reversal = (omega < settings.reversal_velocity) & (np.abs(bend) < settings.straight)
+        flags = (is_reversal, bend > settings.turn, bend < -settings.turn)
+    min_frames = int(np.ceil(settings.min_duration * amplitudes.sampling.rate - 1e-9))
+    runs = [_long_runs(amplitudes.segments, flag, min_frames) for flag in flags]
+    bounds = np.concatenate(runs)
+    kind = np.repeat(np.arange(len(runs)), [len(one) for one in runs])
     order = np.lexsort((kind, bounds[:, 0]))
     return Events(
         kind=kind[order],

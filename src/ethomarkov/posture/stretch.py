@@ -10,7 +10,7 @@ def longest_animal(postures: Series) -> int:
 
 
 def longest_stretch(postures: Series, individual: int | None = None) -> Series:
-    """Give the longest stretch without a gap of an animal, or of all."""
+    """Select the longest gap-free stretch of one animal, or of all animals."""
     mine = postures.cut(longest_animal(postures) if individual is None else individual)
     start, stop, _ = mine.segments.bounds[mine.segments.lengths.argmax()]
     return Series.from_rows(mine.values[start:stop], mine.sampling)
