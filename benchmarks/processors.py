@@ -17,7 +17,7 @@ import numpy as np
 import ethomarkov as em
 from ethomarkov.coarse.passage import hopping_rates, mean_first_passage
 from ethomarkov.io import read
-from ethomarkov.markov.spectrum import slow_times
+from ethomarkov.markov.spectrum import slowest_times
 from ethomarkov.study.study import Study, run_study
 
 SETTINGS = (
@@ -35,7 +35,7 @@ def numbers(study: Study) -> dict[str, np.ndarray]:
     group = study.tree.states_at(2)
     states = study.states(2)
     shares = np.bincount(states.labels[states.segments.valid], minlength=2) / states.segments.valid.sum()
-    slow = slow_times(study.chain)
+    slow = slowest_times(study.chain)
     return {
         "labels": study.symbols.labels,
         "states": states.labels,

@@ -67,7 +67,7 @@ def test_drag_ratio(worm, loss, scheme):
     """Published: median 29.84 over windows of all worms, a twentieth of them beyond 1000."""
     postures, centroid, basis = worm
     search = DragSettings(n_windows=100, loss=loss, scheme=scheme)
-    fit = fit_drag_ratio(postures, centroid, BODY_LENGTH, basis=basis, search=search)
+    fit = fit_drag_ratio(postures, centroid, BODY_LENGTH, basis=basis, settings=search)
     assert 26 < fit.median.estimate < 36
     assert fit.median.low < 30.5
     assert fit.median.high > 29.3
@@ -81,7 +81,7 @@ def test_the_drag_ratio_hangs_on_the_body_length(worm):
     """Two per cent of length are a fifth of α: an interval over windows alone says too little."""
     postures, centroid, basis = worm
     found = [
-        fit_drag_ratio(postures, centroid, factor * BODY_LENGTH, basis=basis, search=DragSettings(n_windows=100))
+        fit_drag_ratio(postures, centroid, factor * BODY_LENGTH, basis=basis, settings=DragSettings(n_windows=100))
         for factor in (0.98, 1.0, 1.02)
     ]
     short, fitting, long = (fit.median.estimate for fit in found)

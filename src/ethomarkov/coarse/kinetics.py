@@ -238,7 +238,7 @@ def survival(dwells: Dwells, state: int | None = None, *, level: float = LEVEL) 
     )
 
 
-def leaving_rate(
+def transition_rate(
     dwells: Dwells, state: int, *, convention: Convention = "censored", over: Over | None = None
 ) -> Interval:
     """Estimate κ, the rate at which a state is left, per second.
@@ -279,7 +279,7 @@ def mean_dwell(dwells: Dwells, state: int) -> Interval:
     The interval is taken over animals, or over blocks of time where there is one animal. NaN where the state was never
     left.
     """
-    rate = leaving_rate(dwells, state)
+    rate = transition_rate(dwells, state)
     estimate, low, high = (1 / x if x > 0 else np.nan for x in (rate.estimate, rate.high, rate.low))
     low = low if np.isfinite(estimate) else np.nan
     return Interval(estimate=estimate, low=low, high=high, level=rate.level, over=rate.over, n=rate.n)
@@ -289,7 +289,7 @@ def animal_rates(dwells: Dwells, *, convention: Convention = "censored") -> Floa
     """Estimate the rate of leaving every state in every animal, ``(animals, states)`` per second.
 
     NaN where an animal was never seen to be in a state for a step; zero where it was not seen to leave. See
-    `leaving_rate` for the conventions.
+    `transition_rate` for the conventions.
     """
     ends, time = _ends_and_time(dwells, convention)
     cell = dwells.individual * dwells.n_states + dwells.state

@@ -304,13 +304,13 @@ def grow_with_cut(
     chain: MarkovChain, growth: GrowthSettings | int | None = None, *, symbols: Symbols | None = None
 ) -> tuple[StateTree, Cut | None]:
     """Grow a tree as `grow_tree` does, and describe its first division; None where there is none."""
-    rule = growth if isinstance(growth, GrowthSettings) else GrowthSettings(n_states=growth)
-    if rule.n_states is None and (symbols is None or rule.rule == "paper"):
+    settings = growth if isinstance(growth, GrowthSettings) else GrowthSettings(n_states=growth)
+    if settings.n_states is None and (symbols is None or settings.rule == "paper"):
         raise InputFormatError(
             "How many states there are is judged from the symbols of the chain: pass symbols= with rule='best', or a "
             "number of states."
         )
-    grown = _Growth(chain, rule, symbols)
+    grown = _Growth(chain, settings, symbols)
     while grown.divide_next():
         pass
     return grown.tree(), grown.first_cut
@@ -363,13 +363,13 @@ class _Proposal:
 class _Growth:
     """A tree while it grows."""
 
-    def __init__(self, chain: MarkovChain, rule: GrowthSettings, symbols: Symbols | None) -> None:
-        self.chain, self.rule = chain, rule
+    def __init__(self, chain: MarkovChain, settings: GrowthSettings, symbols: Symbols | None) -> None:
+        self.chain, self.settings = chain, settings
         self.law = np.zeros(chain.n_states)
         self.law[chain.states] = chain.stationary
         self.node_of = np.where(chain.state_index >= 0, ROOT, -1).astype(np.int32)
         self.nodes = [TreeNode(parent=-1, born=1, measure=1.0)]
-        judged = symbols is not None and rule.rule == "best"
+        judged = symbols is not None and settings.rule == "best"
         self.evidence = Evidence.from_symbols(symbols, chain.lag) if judged and symbols is not None else None
         self.continuous: dict[int, list[FloatArray]] = {ROOT: []}
         self.proposals: dict[int, _Proposal | None] = {}
@@ -381,7 +381,7 @@ class _Growth:
     def divide_next(self) -> bool:
         """Divide the leaf whose turn it is; False where none is left to be divided."""
         leaves = self.leaves()
-        enough = self.rule.n_states
+        enough = self.settings.n_states
         if enough is not None and len(leaves) >= enough:
             return False
         ready = [(node, found) for node in leaves if (found := self._proposed(node)) is not None]
@@ -395,7 +395,7 @@ class _Growth:
         return True
 
     def _turn(self, node: int, proposal: _Proposal) -> float:
-        return self.nodes[node].measure if self.rule.rule == "paper" else proposal.cut.persistence
+        return self.nodes[node].measure if self.settings.rule == "paper" else proposal.cut.persistence
 
     def _proposed(self, node: int) -> _Proposal | None:
         """Propose a division of a leaf once; None, with a remark, where there is none."""
@@ -410,7 +410,7 @@ class _Growth:
     def _from_chain(self, node: int) -> _Proposal:
         members = np.asarray(self.node_of == node)
         inner = self.chain if node == ROOT else restrict(self.chain, members)
-        return _Proposal(states=inner.states, cut=best_cut(inner, self.rule.min_measure, self.rule.rule))
+        return _Proposal(states=inner.states, cut=best_cut(inner, self.settings.min_measure, self.settings.rule))
 
     def _from_symbols(self, node: int) -> _Proposal:
         """Take the slowest division that nothing speaks against, or else the one with fewest objections."""
@@ -418,14 +418,16 @@ class _Growth:
         if node == ROOT and leaf.states.size < FEWEST_MICROSTATES:
             return self._from_chain(node)  # too few to be judged
         found: list[Division] = []
-        for division in propose_divisions(leaf, self.rule.min_measure, self.rule.n_resamples, self.rule.seed):
+        for division in propose_divisions(
+            leaf, self.settings.min_measure, self.settings.n_resamples, self.settings.seed
+        ):
             found.append(division)
             if not division.objections:
                 break
         self.continuous[node] = leaf.continuous
         if not found:
             raise ConnectivityError(
-                f"None of its slow modes divides it into two sets that each hold {self.rule.min_measure:.0%} of its "
+                f"None of its slow modes divides it into two sets that each hold {self.settings.min_measure:.0%} of its "
                 "time. Use fewer microstates, more data, or a smaller min_measure."
             )
         best = min(found, key=lambda one: (len(one.objections), -one.cut.persistence))
@@ -449,7 +451,7 @@ class _Growth:
         stability = self._note(which, evidence)
         if which == ROOT:
             self.first_cut = self._describe(proposal)
-        given = outside if self.rule.leftover == "flux" else outside[:0]
+        given = outside if self.settings.leftover == "flux" else outside[:0]
         for child, stable in self._children(proposal, given, stability):
             self.node_of[child] = len(self.nodes)
             self.continuous[len(self.nodes)] = list(self.continuous[which])
@@ -469,8 +471,8 @@ class _Growth:
             return np.nan, np.nan
         node = self.nodes[which]
         node.held_out, node.noise = evidence.held_out, evidence.floor
-        if self.rule.n_resamples and np.isnan(evidence.stability).any():
-            return measure_stability(self._leaf(which), evidence, self.rule.n_resamples, self.rule.seed)
+        if self.settings.n_resamples and np.isnan(evidence.stability).any():
+            return measure_stability(self._leaf(which), evidence, self.settings.n_resamples, self.settings.seed)
         return evidence.stability
 
     def _describe(self, proposal: _Proposal) -> Cut:
@@ -494,7 +496,7 @@ class _Growth:
         return pair[::-1] if self.law[upper].sum() > self.law[lower].sum() else pair
 
     def tree(self) -> StateTree:
-        return tree_of(self.nodes, self.node_of, self.rule.leftover, self.chain.lag)
+        return tree_of(self.nodes, self.node_of, self.settings.leftover, self.chain.lag)
 
 
 def tree_of(nodes: Sequence[TreeNode], node_of: IntArray, leftover: Leftover, lag: float) -> StateTree:

@@ -56,7 +56,7 @@ class CrawlSettings:
 
 
 def crawl(
-    animal: MarkovAnimal, basis: PostureBasis, rule: CrawlSettings, *, rng: Rng = 0, threads: int = 1
+    animal: MarkovAnimal, basis: PostureBasis, settings: CrawlSettings, *, rng: Rng = 0, threads: int = 1
 ) -> Iterator[tuple[Series, Trajectory]]:
     """Simulate postures and paths, a block of runs at a time.
 
@@ -66,35 +66,35 @@ def crawl(
         What is simulated.
     basis
         Of tangent angles, which turn mode amplitudes into a body.
-    rule
+    settings
         How it moves.
     rng, threads
         Seed or generator, and cores; the runs do not depend on cores or blocks.
     """
     blocks = animal.behave(
-        rule.duration,
-        rule.n_runs,
-        method=rule.method,
-        walks_per_block=rule.runs_per_block,
+        settings.duration,
+        settings.n_runs,
+        method=settings.method,
+        walks_per_block=settings.runs_per_block,
         rng=rng,
         threads=threads,
     )
     for postures in blocks:
-        yield postures, move(postures, basis, rule, threads=threads)
+        yield postures, move(postures, basis, settings, threads=threads)
 
 
-def move(postures: Series, basis: PostureBasis, rule: CrawlSettings, *, threads: int = 1) -> Trajectory:
+def move(postures: Series, basis: PostureBasis, settings: CrawlSettings, *, threads: int = 1) -> Trajectory:
     """Compute the paths of postures."""
     path = propel(
         postures,
-        rule.drag_ratio,
-        rule.body_length,
-        rule.length_unit,
+        settings.drag_ratio,
+        settings.body_length,
+        settings.length_unit,
         basis=basis,
-        scheme=rule.scheme,
+        scheme=settings.scheme,
         threads=threads,
     )
-    return path if rule.ring_radius is None else confine(path, rule.ring_radius)
+    return path if settings.ring_radius is None else confine(path, settings.ring_radius)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
-"""Elimination without subtraction: linear systems of chains, as accurate for chains that hardly leave a set as for any.
+"""Elimination without subtraction: linear systems of chains, accurate even for chains that hardly ever leave a set.
 
-Of a chain that is left in the end, (1 − P) is divided into two triangles, state by state from the last to the first.
-What a state does next, once a later one is passed over, is a sum of products of probabilities; and the chance to leave
-a state is the sum of its ways out, never one minus the chance to remain (Grassmann, Taksar and Heyman 1985). Nothing is
-subtracted, so every entry of a solution has small relative error, however small the gap (O'Cinneide 1993).
+For a chain that is absorbed eventually, (1 − P) is factorised into two triangles, state by state from the last to the
+first. The transition probabilities of a state, once a later state is eliminated, are sums of products of probabilities;
+and the probability of leaving a state is the sum over its exits, never one minus the probability of remaining
+(Grassmann, Taksar and Heyman 1985). Nothing is subtracted, so every entry of a solution has small relative error,
+however small the gap (O'Cinneide 1993).
 """
 
 from contextlib import AbstractContextManager
@@ -21,12 +22,12 @@ from ethomarkov._core.types import FloatArray
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-TOGETHER = 64  # states eliminated before what remains is brought up to date, by one product of matrices
+TOGETHER = 64  # states eliminated before the rest of the matrix is updated, by one product of matrices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elimination:
-    """The two triangles of 1 − P on states that are left in the end.
+    """The two triangular factors of 1 − P on transient states.
 
     Parameters
     ----------
@@ -39,14 +40,14 @@ class Elimination:
 
     @classmethod
     def of(cls, transition: sparse.csr_array, leaving: FloatArray) -> "Elimination":
-        """Eliminate the states of a chain.
+        """Factorise 1 − P by eliminating the states of a chain.
 
         Parameters
         ----------
         transition
             P between the states; its diagonal is not used.
         leaving
-            Probability of the step from each state to somewhere else.
+            Probability of the step from each state to states outside the matrix.
         """
         n = leaving.size
         ways = np.empty((n, n + 1), order="F")  # the first column is the way out
@@ -71,21 +72,21 @@ class Elimination:
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """Keep linear algebra to one thread: with some processors' code its sums depend on the number of threads."""
+    """Keep linear algebra to one thread: on some processors its sums depend on the number of threads."""
     limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
     return limit
 
 
 @cache
 def _libraries() -> "ThreadpoolController":
-    """Find the libraries of linear algebra once: to look for them takes longer than most eliminations."""
+    """Find the libraries of linear algebra once: finding them takes longer than most eliminations."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def _eliminate_some(ways: FloatArray, start: int, end: int) -> None:
-    """Pass over the states from `start` to `end`; those before get the ways that led through them."""
+    """Eliminate the states from `start` to `end`; those before take over the transitions through them."""
     block = np.array(ways[start:end, start + 1 : end + 1])
     eliminate_block(block, ways[start:end, : start + 1].sum(axis=1))
     ways[start:end, start + 1 : end + 1] = block
@@ -97,7 +98,7 @@ def _eliminate_some(ways: FloatArray, start: int, end: int) -> None:
 
 
 def _signed(eliminated: FloatArray) -> FloatArray:
-    """Turn probabilities into entries of the two triangles, in place."""
+    """Convert probabilities into entries of the two triangles, in place."""
     diagonal = eliminated.diagonal().copy()
     np.negative(eliminated, out=eliminated)
     np.fill_diagonal(eliminated, diagonal)
@@ -111,10 +112,10 @@ def eliminate_block(ways, out):  # type: ignore[no-untyped-def]  # noqa: ANN001,
     Parameters
     ----------
     ways
-        Probabilities between them. On the diagonal comes the chance to leave for states before, below it the
-        probabilities at that moment, above it those divided by that chance.
+        Probabilities between them. Replaced by: on the diagonal the probability of leaving for earlier states, below it
+        the probabilities at that point, above it those divided by the diagonal.
     out
-        Chance to go elsewhere than to one of these states; used up.
+        Probability of leaving these states; overwritten.
     """
     for last in range(ways.shape[0] - 1, -1, -1):
         leaves = out[last]

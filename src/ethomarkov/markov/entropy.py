@@ -32,18 +32,18 @@ def stationary_entropy(chain: MarkovChain) -> float:
 
 
 def predictive_information(chain: MarkovChain) -> float:
-    """Compute what a state tells about the next one, in nats: H − h τ."""
+    """Compute the information of a state about the next one, in nats: H − h τ."""
     return stationary_entropy(chain) - entropy_rate(chain) * chain.lag
 
 
 def entropy_production(chain: MarkovChain) -> tuple[float, float]:
-    """Compute how irreversible a chain is, from the transitions seen in both directions.
+    """Compute how irreversible a chain is, from the transitions observed in both directions.
 
     Returns
     -------
     rate
-        Σ π_i P_ij ln(π_i P_ij / π_j P_ji) / τ in nats per second, over pairs of states seen both ways. It is a lower
-        bound: each pair seen in one direction only would add infinitely much.
+        Σ π_i P_ij ln(π_i P_ij / π_j P_ji) / τ in nats per second, over pairs of states observed both ways. It is a
+        lower bound: each pair observed in one direction only would add infinitely much.
     one_way
         Share of the probability flux in such pairs.
     """

@@ -22,7 +22,7 @@ FEWEST_VISITS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanSettings:
-    """What is scanned.
+    """Sequence lengths and numbers of microstates of an entropy scan.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ScanSettings:
     first_iterations, further_iterations
         Lloyd iterations at the shortest K, and at each further K, which starts from the one before.
     seed
-        Of the partitions.
+        Random seed of the partitions.
     """
 
     n_delays: tuple[int, ...] = (*range(1, 15), 16, 18, 20, 24, 28, 32)
@@ -47,8 +47,8 @@ class ScanSettings:
     seed: int = 0
 
 
-def quick_grid(postures: Series, seed: int = 0) -> ScanSettings:
-    """Choose a small grid for a first look: up to 1.25 s, and up to a microstate per ten sequences of an animal."""
+def quick_scan_settings(postures: Series, seed: int = 0) -> ScanSettings:
+    """Choose settings for a quick scan: up to 1.25 s, and up to one microstate per ten sequences of an animal."""
     longest = max(2, round(1.25 * postures.sampling.rate))
     n_delays = tuple(dict.fromkeys(int(k) for k in np.geomspace(1, longest, 10).round()))
     most = max(20, int(np.median(postures.segments.count_rows())) // 10)
@@ -57,9 +57,9 @@ def quick_grid(postures: Series, seed: int = 0) -> ScanSettings:
 
 
 def scan_entropy(
-    postures: Series, grid: ScanSettings | None = None, *, threads: int = 1, progress: Progress | None = None
+    postures: Series, settings: ScanSettings | None = None, *, threads: int = 1, progress: Progress | None = None
 ) -> EntropyTable:
-    """Measure entropy rates for every sequence length and number of microstates.
+    """Estimate entropy rates for every sequence length and number of microstates.
 
     Neighbouring K differ little, so each starts from the partition of the one before; one order of k-means++ seeds
     serves all N. Nothing crosses a gap or an animal.
@@ -68,18 +68,18 @@ def scan_entropy(
     ----------
     postures
         Mode amplitudes of one or several animals.
-    grid
+    settings
         What to scan.
     threads, progress
-        Animals are scanned side by side; the result does not depend on it.
+        Animals are scanned in parallel; the result does not depend on it.
     """
-    grid = grid or ScanSettings()
+    settings = settings or ScanSettings()
     n_animals = postures.segments.n_individuals
-    if grid.scope == "pooled":
-        rates, entropies = _scan(postures, grid, generator(grid.seed, "scan"), threads, progress)
+    if settings.scope == "pooled":
+        rates, entropies = _scan(postures, settings, generator(settings.seed, "scan"), threads, progress)
     else:
         answers = map_tasks(
-            lambda i: _scan(postures.cut(i), grid, generator(grid.seed, "scan", i), 1, None),
+            lambda i: _scan(postures.cut(i), settings, generator(settings.seed, "scan", i), 1, None),
             range(n_animals),
             threads=threads,
             progress=progress,
@@ -88,54 +88,54 @@ def scan_entropy(
         rates = np.concatenate([answer[0] for answer in answers], axis=2)
         entropies = np.concatenate([answer[1] for answer in answers], axis=2)
     return EntropyTable(
-        n_delays=np.array(grid.n_delays),
-        n_states=np.array(grid.n_states),
+        n_delays=np.array(settings.n_delays),
+        n_states=np.array(settings.n_states),
         entropy_rate=rates,
         entropy=entropies,
         interval=postures.sampling.interval,
-        sequences=postures.segments.trim(0, grid.n_delays[0] - 1).count_rows(),
-        scope=grid.scope,
+        sequences=postures.segments.trim(0, settings.n_delays[0] - 1).count_rows(),
+        scope=settings.scope,
     )
 
 
 def _scan(
-    postures: Series, grid: ScanSettings, rng: np.random.Generator, threads: int, progress: Progress | None
+    postures: Series, settings: ScanSettings, rng: np.random.Generator, threads: int, progress: Progress | None
 ) -> tuple[FloatArray, FloatArray]:
     """Scan with one partition for all animals of a series."""
-    shape = (len(grid.n_delays), len(grid.n_states), postures.segments.n_individuals)
+    shape = (len(settings.n_delays), len(settings.n_states), postures.segments.n_individuals)
     rates, entropies = np.full(shape, np.nan), np.full(shape, np.nan)
-    n_least = FEWEST_VISITS * grid.n_states[0]
+    n_least = FEWEST_VISITS * settings.n_states[0]
     if postures.segments.longest() < n_least:
         return rates, entropies  # an animal without posture, or with hardly any
-    seeds = _seed_frames(postures, grid, rng)
+    seeds = _seed_frames(postures, settings, rng)
     known: dict[int, IntArray] = {}
-    for k, n_delays in enumerate(grid.n_delays):
+    for k, n_delays in enumerate(settings.n_delays):
         try:
             sequences = DelayEmbedding(n_delays).transform(postures)
         except SamplingError:
-            break  # longer than every gap-free stretch: these cells stay empty
+            break  # longer than every gap-free stretch: these cells remain empty
         rows = np.flatnonzero(sequences.segments.valid)
-        points = compress(sequences, max(grid.n_states))
-        for n, n_states in enumerate(grid.n_states):
+        points = compress(sequences, max(settings.n_states))
+        for n, n_states in enumerate(settings.n_states):
             if n_states > min(seeds.size, rows.size // FEWEST_VISITS):
                 break
-            labels = _partition(points, rows, seeds[:n_states], known.get(n_states), grid, threads)
+            labels = _partition(points, rows, seeds[:n_states], known.get(n_states), settings, threads)
             known[n_states] = _on_frames(labels, rows, len(postures.values))
             symbols = Symbols(
                 labels=known[n_states], n_states=n_states, segments=sequences.segments, sampling=postures.sampling
             )
             rates[k, n], entropies[k, n] = _entropies(symbols)
         if progress is not None:
-            progress("entropy scan", k + 1, len(grid.n_delays))
+            progress("entropy scan", k + 1, len(settings.n_delays))
     return rates, entropies
 
 
-def _seed_frames(postures: Series, grid: ScanSettings, rng: np.random.Generator) -> IntArray:
+def _seed_frames(postures: Series, settings: ScanSettings, rng: np.random.Generator) -> IntArray:
     """Choose frames to seed from, far from each other in sequences of medium length."""
-    n_delays = min(grid.n_delays[len(grid.n_delays) // 2], postures.segments.longest())
-    medium = DelayEmbedding(max(n_delays, grid.n_delays[0])).transform(postures)
+    n_delays = min(settings.n_delays[len(settings.n_delays) // 2], postures.segments.longest())
+    medium = DelayEmbedding(max(n_delays, settings.n_delays[0])).transform(postures)
     frames = np.flatnonzero(medium.segments.valid)
-    most = min(max(grid.n_states), frames.size // FEWEST_VISITS)
+    most = min(max(settings.n_states), frames.size // FEWEST_VISITS)
     return frames[seed_rows(compress(medium, most), most, rng)]
 
 
@@ -144,7 +144,7 @@ def _partition(
     rows: IntArray,
     seeds: IntArray,
     before: IntArray | None,
-    grid: ScanSettings,
+    settings: ScanSettings,
     threads: int,
 ) -> IntArray:
     """Divide points, starting from the partition of a shorter sequence or from the seeds."""
@@ -152,10 +152,10 @@ def _partition(
 
     if before is None:
         start = points[np.searchsorted(rows, seeds)]
-        return lloyd(points, start, max_iterations=grid.first_iterations, threads=threads).labels
+        return lloyd(points, start, max_iterations=settings.first_iterations, threads=threads).labels
     guess = before[rows]
     start = mean_points(points, guess, seeds.size)
-    return lloyd(points, start, labels=guess, max_iterations=grid.further_iterations, threads=threads).labels
+    return lloyd(points, start, labels=guess, max_iterations=settings.further_iterations, threads=threads).labels
 
 
 def _on_frames(labels: IntArray, rows: IntArray, n_frames: int) -> IntArray:
@@ -165,7 +165,7 @@ def _on_frames(labels: IntArray, rows: IntArray, n_frames: int) -> IntArray:
 
 
 def _entropies(symbols: Symbols) -> tuple[FloatArray, FloatArray]:
-    """Entropy rate and stationary entropy of each animal's own chain at a lag of one frame."""
+    """Estimate entropy rate and stationary entropy of each animal's own chain at a lag of one frame."""
     values = []
     for i in range(symbols.segments.n_individuals):
         try:

@@ -1,4 +1,4 @@
-"""What relaxation times look like when there is no dynamics: the same estimate from shuffled symbols."""
+"""The noise floor of relaxation times: the same estimate from shuffled state sequences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.markov.lag_scan import Of
@@ -18,12 +19,12 @@ from ethomarkov.states.symbols import Symbols
 
 Recipe = Literal["permute", "resample"]
 TOLERANCE = 1e-4
-"""Of the eigenvalues of shuffled symbols, which scatter by a hundred times more from shuffle to shuffle."""
+"""Of the eigenvalues of shuffled state sequences, which scatter by a hundred times more from shuffle to shuffle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shuffles:
-    """How symbols are shuffled.
+    """How state sequences are shuffled.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Shuffles:
         "permute" keeps how often each microstate occurs in every gap-free run; "resample" draws with replacement
         within each run, as published.
     seed
-        Of the shuffles.
+        Random seed of the shuffles.
     """
 
     n: int = 20
@@ -43,7 +44,7 @@ class Shuffles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseFloor(Result):
-    """Second eigenvalues of shuffled symbols.
+    """Second eigenvalues of chains of shuffled state sequences.
 
     Parameters
     ----------
@@ -63,21 +64,28 @@ class NoiseFloor(Result):
         freeze_arrays(self)
 
     def upper(self, level: float = 0.975) -> float:
-        """Eigenvalue that a share `level` of the shuffles stays below."""
+        """Compute the quantile `level` of the eigenvalues of the shuffles."""
         return float(np.quantile(self.eigenvalues, level))
 
     def time(self, level: float | None = None) -> float:
-        """Give the floor as a relaxation time in seconds: of the mean eigenvalue, or of a quantile of it."""
+        """Compute the floor as a relaxation time in seconds: of the mean eigenvalue, or of a quantile."""
         value = float(self.eigenvalues.mean()) if level is None else self.upper(level)
         return -self.lag / float(np.log(value)) if 0 < value < 1 else 0.0
 
     def significant_modes(self, spectrum: Spectrum, level: float = 0.975) -> int:
-        """Count the leading modes whose eigenvalue exceeds what shuffled symbols reach.
+        """Count the leading modes whose eigenvalue exceeds that of shuffled state sequences.
 
         Only modes before the first that does not are counted; a complex pair counts twice, as in the spectrum.
         """
         below = np.flatnonzero(spectrum.eigenvalues.real <= self.upper(level))
         return int(below[0]) if below.size else int(spectrum.eigenvalues.size)
+
+    def headline(self) -> str:
+        """Give the relaxation time of shuffled state sequences."""
+        if not self.eigenvalues.size:
+            return "no shuffles"
+        n_shuffles = count_of(self.eigenvalues.size, "shuffle")
+        return f"{self.time():.3g} s at a lag of {self.lag:.3g} s, from {n_shuffles} of the state sequence"
 
 
 def noise_floor(
@@ -108,6 +116,14 @@ def noise_floor(
     -----
     SI, "Choice of transition time". The published figures take one shuffle at a lag of one frame and convert it with
     the longer lag; here every shuffle is made at the lag itself.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> symbols = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 2000)
+    >>> floor = noise_floor(symbols, lag=1.0)
+    >>> floor.significant_modes(slow_spectrum(MarkovChain.from_symbols(symbols, 1.0)))
+    1
     """
     (floor,) = noise_floors(symbols, lag, [of], shuffles=shuffles, threads=threads, progress=progress)
     return floor
@@ -152,7 +168,7 @@ def _second_eigenvalue(chain: MarkovChain, of: Of) -> float:
 
 
 def shuffle_symbols(symbols: Symbols, recipe: Recipe, rng: np.random.Generator) -> Symbols:
-    """Destroy the order in time within every gap-free run."""
+    """Shuffle the state sequence within every gap-free run."""
     labels = np.array(symbols.labels)
     for start, stop, _ in symbols.segments:
         run = labels[start:stop]

@@ -1,4 +1,4 @@
-"""Choosing K, N and τ from tables, so that the same rules serve our scans and published ones."""
+"""The choice of K, N and τ from tables, with the same criteria for new scans and for published ones."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ from ethomarkov._core.interval import Interval, bootstrap_interval
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 
 FLAT_TOLERANCE = 0.1
@@ -54,12 +55,12 @@ class EntropyTable(Result):
 
     @property
     def predictive_information(self) -> FloatArray:
-        """H − h δt in nats: what a state tells about the next frame."""
+        """H − h δt in nats: the information of a state about the next frame."""
         information: FloatArray = self.entropy - self.entropy_rate * self.interval
         return information
 
     def mean_rate(self) -> FloatArray:
-        """Mean over animals, relative to what is usual for each; NaN where none has an entropy rate.
+        """Average the entropy rate over animals, corrected for missing cells; NaN where no animal has an estimate.
 
         Animals with little data lack the finest partitions. So that their absence does not shift the mean, each animal
         counts by its difference from its own mean over the cells that it has, added to the mean over all animals.
@@ -78,7 +79,7 @@ class EntropyTable(Result):
         return mean
 
     def gain(self, n_states: int) -> FloatArray:
-        """Fall of the entropy rate from each K to the next, in nats per second and second; one column per animal."""
+        """Compute the fall of the entropy rate from each K to the next, in nats per second and second, by animal."""
         found = np.flatnonzero(self.n_states == n_states)
         if not found.size:
             raise InputFormatError(f"N = {n_states} is not in the table; there are {self.n_states.tolist()}.")
@@ -87,15 +88,24 @@ class EntropyTable(Result):
         fall: FloatArray = -np.diff(self.entropy_rate[:, column], axis=0) / step
         return fall
 
+    def headline(self) -> str:
+        """Give the range of sequence lengths and numbers of microstates."""
+        if not (self.n_delays.size and self.n_states.size):
+            return "empty"
+        return (
+            f"K = {self.n_delays.min()} to {self.n_delays.max()} frames, N = {self.n_states.min()} to "
+            f"{self.n_states.max()} microstates, {count_of(self.entropy_rate.shape[-1], 'animal')}, {self.scope}"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice(Result):
-    """A number that was chosen, and why.
+    """A chosen number, and the reason for it.
 
     Parameters
     ----------
     value
-        What was chosen.
+        The chosen number.
     reason
         In words.
     warnings
@@ -106,12 +116,16 @@ class Choice(Result):
     reason: str
     warnings: tuple[str, ...] = ()
 
+    def headline(self) -> str:
+        """Give the chosen number."""
+        return f"{self.value:g}"
+
 
 def choose_n_states(table: EntropyTable) -> Choice:
     """Choose the number of microstates: the largest N before finite data bend the entropy rate down.
 
     Finer partitions resolve more, so the entropy rate grows with N; once microstates are visited too rarely, their
-    unseen transitions make it fall. The maximum is found for every K, and the value found most often is taken.
+    unobserved transitions make it fall. The maximum over N is taken for every K, and the most frequent one is chosen.
 
     Notes
     -----
@@ -150,11 +164,11 @@ def _state_warnings(table: EntropyTable, chosen: int) -> tuple[str, ...]:
 
 
 def choose_n_delays(table: EntropyTable, n_states: int, *, rng: Rng = 0) -> Choice:
-    """Choose the sequence length: the first K from which two more steps gain nothing to speak of.
+    """Choose the sequence length: the first K from which two further steps gain next to nothing.
 
     The gain of each step is averaged over animals with its 95 % bootstrap interval. A step gains nothing when its
     interval contains zero, or when it gains less than a tenth of the best step; two such steps in a row make a plateau,
-    so that one lucky step does not end the search.
+    so that one step that is small by chance does not end the scan.
 
     Notes
     -----
@@ -230,13 +244,13 @@ class LagTable(Result):
         freeze_arrays(self)
 
     def intervals(self, *, rng: Rng = 0) -> list[Interval]:
-        """Mean over animals at every lag, with its interval."""
+        """Average over animals at every lag, with its bootstrap interval."""
         rng = as_generator(rng)
         return [bootstrap_interval(row, "animals", rng=rng) for row in self.relaxation_times]
 
 
 def choose_lag(table: LagTable, *, rng: Rng = 0) -> Choice:
-    """Choose the transition time: the shortest lag at which the slow relaxation time has reached its plateau.
+    """Choose the transition time: the shortest lag at which the slowest relaxation time has reached its plateau.
 
     Too short a lag overestimates the time (the partition is coarse), too long a lag makes it grow in proportion
     (everything is mixed). Its minimum in between is the plateau; the chosen lag is the shortest whose mean over animals
@@ -260,10 +274,12 @@ def choose_lag(table: LagTable, *, rng: Rng = 0) -> Choice:
     level = float(mean[lowest])
     chosen = next(i for i in usable if mean[i] <= (1 + FLAT_TOLERANCE) * level)
     reason = (
-        f"τ = {table.lags[chosen]:.3g} s: the slow time there, {intervals[chosen]} s, is within 10 % of its plateau of "
-        f"{level:.3g} s (at {table.lags[lowest]:.3g} s), and at no shorter lag."
+        f"τ = {table.lags[chosen]:.3g} s: the slowest relaxation time there, {intervals[chosen]} s, is within 10 % of its plateau "
+        f"of {level:.3g} s (at {table.lags[lowest]:.3g} s), and at no shorter lag."
     )
-    still_falls = ("The slow time still falls at the longest usable lag: try longer ones.",)
-    only_grows = ("The slow time is smallest at the shortest lag and grows from there: look at the curve.",)
+    still_falls = ("The slowest relaxation time still falls at the longest usable lag: try longer ones.",)
+    only_grows = (
+        "The slowest relaxation time is smallest at the shortest lag and grows from there: look at the curve.",
+    )
     warnings = still_falls if lowest == usable[-1] else only_grows if lowest == usable[0] else ()
     return Choice(value=float(table.lags[chosen]), reason=reason, warnings=warnings)

@@ -32,18 +32,18 @@ class SlowModes(Result):
 
     @classmethod
     def from_chain(cls, symbols: Symbols, chain: MarkovChain, n_modes: int) -> "SlowModes":
-        """Compute as many slow modes as are wanted and the chain has."""
+        """Compute the slowest modes of a chain, at most `n_modes`, in every frame."""
         values, modes = reversible_modes(chain, min(n_modes, chain.states.size - 1))
         times = np.array([relaxation_time(float(value), chain.lag) for value in values])
         return cls(values=modes_on_frames(symbols, chain, modes), relaxation_times=times)
 
 
 def animal_chains(symbols: Symbols, lag: float) -> tuple[MarkovChain, ...]:
-    """Count a chain for every animal that has enough data for one."""
-    found = []
+    """Estimate the chain of every animal that has enough data for one."""
+    chains = []
     for individual in range(symbols.segments.n_individuals):
         try:
-            found.append(MarkovChain.from_symbols(symbols.mask(individual), lag))
+            chains.append(MarkovChain.from_symbols(symbols.mask(individual), lag))
         except EthomarkovError:  # an animal too short for the lag
             continue
-    return tuple(found)
+    return tuple(chains)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -9,19 +10,25 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigs, eigsh
 
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import ConnectivityError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.states.symbols import Symbols
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REAL_TOLERANCE = 1e-9
 ON_CIRCLE = 1e-12
 MIN_KRYLOV = 60
 DENSE_BELOW = 50
+FIRST_MODE = 2
+"""Number of the slowest mode, as in φ₂: the first is the stationary law."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spectrum(Result):
-    """Leading eigenvalues of a chain, the stationary one left out.
+    """Leading eigenvalues of a chain without the stationary one.
 
     Parameters
     ----------
@@ -31,6 +38,16 @@ class Spectrum(Result):
         −τ / ln Re λ in seconds; NaN where Re λ is not positive, which is no relaxation.
     lag
         τ, in seconds.
+
+    Examples
+    --------
+    >>> chain = MarkovChain.from_counts(sparse.csr_array(np.array([[90.0, 10], [20, 80]])), lag=0.5)
+    >>> spectrum = slow_spectrum(chain)
+    >>> spectrum.eigenvalues.real.round(3).tolist(), spectrum.relaxation_times.round(3).tolist(), spectrum.kinds
+    ([0.7], [1.402], ('relaxing',))
+    >>> spectrum.table()[["mode", "relaxation_time_s", "kind", "period_s"]].round(3)
+       mode  relaxation_time_s      kind  period_s
+    0     2              1.402  relaxing       inf
     """
 
     eigenvalues: ComplexArray = array_field("mode")
@@ -42,10 +59,10 @@ class Spectrum(Result):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What each mode does: "relaxing" (λ real and positive), "oscillating" (complex) or "alternating" (λ < 0).
+        """Kind of each mode: "relaxing" (λ real and positive), "oscillating" (complex) or "alternating" (λ < 0).
 
-        An alternating mode changes sign at every lag: an oscillation of about twice the lag, or a faster one seen too
-        rarely. It is no relaxation, whatever its modulus.
+        An alternating mode changes sign at every lag: an oscillation with a period of about twice the lag, or a faster
+        one that is undersampled. It is not a relaxation, whatever its modulus.
         """
         turns = np.abs(self.eigenvalues.imag) > REAL_TOLERANCE
         positive = self.eigenvalues.real >= 0
@@ -53,17 +70,17 @@ class Spectrum(Result):
 
     @property
     def decay_times(self) -> FloatArray:
-        """−τ / ln |λ| in seconds: how fast the amplitude of a mode dies, whether or not it oscillates."""
+        """Decay times −τ / ln |λ| of the amplitudes in seconds, whether or not a mode oscillates."""
         modulus = np.abs(self.eigenvalues)
         times = np.full(modulus.size, np.inf)
-        dying = modulus < 1 - ON_CIRCLE
+        decaying = modulus < 1 - ON_CIRCLE
         with np.errstate(divide="ignore"):
-            times[dying] = -self.lag / np.log(modulus[dying])
+            times[decaying] = -self.lag / np.log(modulus[decaying])
         return times
 
     @property
     def periods(self) -> FloatArray:
-        """2πτ / |arg λ| in seconds, infinite for relaxing modes; periods below twice the lag appear longer."""
+        """Periods 2πτ / |arg λ| in seconds, infinite for relaxing modes; periods below twice the lag appear longer."""
         turn = np.abs(np.angle(self.eigenvalues.real + 1j * np.where(self._is_real, 0.0, self.eigenvalues.imag)))
         with np.errstate(divide="ignore"):
             return 2 * np.pi * self.lag / turn
@@ -72,26 +89,49 @@ class Spectrum(Result):
     def _is_real(self) -> BoolArray:
         return np.abs(self.eigenvalues.imag) <= REAL_TOLERANCE
 
+    def headline(self) -> str:
+        """Give the number of modes and the slowest relaxation time."""
+        if not self.relaxation_times.size:
+            return "no modes"
+        n_modes = count_of(self.relaxation_times.size, "mode")
+        return f"{n_modes}, slowest relaxation time {self.relaxation_times[0]:.3g} s at a lag of {self.lag:.3g} s"
+
+    def table(self) -> "pd.DataFrame":
+        """List the modes, slowest first: eigenvalue, relaxation time, decay time, kind and period in seconds."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "mode": np.arange(self.eigenvalues.size) + FIRST_MODE,
+                "eigenvalue_real": self.eigenvalues.real,
+                "eigenvalue_imag": self.eigenvalues.imag,
+                "relaxation_time_s": self.relaxation_times,
+                "decay_time_s": self.decay_times,
+                "kind": self.kinds,
+                "period_s": self.periods,
+            }
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlowTimes(Result):
-    """The slowest time of a chain, read in two ways.
+class SlowestTimes(Result):
+    """The slowest relaxation time of a chain and of its reversibilised version.
 
     Parameters
     ----------
     relaxation
-        Of the chain itself, −τ / ln Re λ₂: comparable with the rates of switching.
+        Of the chain itself, −τ / ln Re λ₂: comparable with transition rates between states.
     reversibilized
-        Of the chain averaged with its time reversal: an upper bound, which sets metastable sets apart best.
+        Of the chain averaged with its time reversal: an upper bound, whose mode separates metastable sets best.
     """
 
     relaxation: float
     reversibilized: float
 
     def explain(self) -> str:
-        """Say in words what the two numbers mean."""
+        """Explain the two numbers in words."""
         return (
-            f"The slowest mode of the chain relaxes in {self.relaxation:.3g} s; compare this with switching rates. The "
+            f"The slowest mode of the chain relaxes in {self.relaxation:.3g} s; compare this with transition rates. The "
             f"reversibilised chain, which is used to find metastable sets, relaxes in {self.reversibilized:.3g} s: an "
             "upper bound, longer because cycles such as the body wave are averaged with their reverse."
         )
@@ -104,19 +144,19 @@ def relaxation_time(eigenvalue: float, lag: float) -> float:
     return -lag / float(np.log(eigenvalue)) if eigenvalue > 0 else float("nan")
 
 
-def slow_times(chain: MarkovChain) -> SlowTimes:
-    """Compute the slowest time of a chain and of its reversibilised version."""
+def slowest_times(chain: MarkovChain) -> SlowestTimes:
+    """Compute the slowest relaxation time of a chain and of its reversibilised version."""
     if chain.states.size < 2:
         raise ConnectivityError("A chain of one state has no relaxation; use more microstates or more data.")
     second = float(reversible_modes(chain, 1)[0][0])
-    return SlowTimes(
+    return SlowestTimes(
         relaxation=float(slow_spectrum(chain, 1).relaxation_times[0]),
         reversibilized=relaxation_time(second, chain.lag),
     )
 
 
 def modes_on_frames(symbols: Symbols, chain: MarkovChain, modes: FloatArray) -> FloatArray:
-    """Give every frame the value of the modes in its microstate; NaN where there is none.
+    """Evaluate the modes in the microstate of every frame; NaN where there is none.
 
     Parameters
     ----------
@@ -134,21 +174,27 @@ def modes_on_frames(symbols: Symbols, chain: MarkovChain, modes: FloatArray) -> 
 
 
 def slow_spectrum(chain: MarkovChain, n_modes: int = 10, *, tolerance: float = 0.0) -> Spectrum:
-    """Find the slowest modes of the chain as it is, not reversibilised.
+    """Compute the slowest modes of a chain, not reversibilised.
 
     Parameters
     ----------
     chain
-        To be looked at.
+        Of microstates or of states.
     n_modes
         Modes besides the stationary one.
     tolerance
-        Relative error of eigenvalues that is allowed; the precision of numbers by default. A loose one is faster and
-        can miss copies of eigenvalues that occur several times, so that it is for the slowest mode alone.
+        Relative error of eigenvalues that is allowed; the precision of numbers by default. A larger one is faster
+        but can miss repeated eigenvalues; use it for the slowest mode alone.
 
     Notes
     -----
     Eq. (2) of the paper: Λ⁻¹ = −τ / ln Re λ.
+
+    Examples
+    --------
+    >>> chain = MarkovChain.from_counts(sparse.csr_array(np.array([[90.0, 10], [20, 80]])), lag=0.5)
+    >>> slow_spectrum(chain).relaxation_times.round(3).tolist()
+    [1.402]
     """
     n_wanted = min(n_modes + 1, chain.states.size)
     values = _leading(chain.transition, n_wanted, tolerance)[1:]
@@ -171,7 +217,7 @@ def slowest_time_by_unit(counts: Sequence[sparse.csr_array], lag: float) -> tupl
     Notes
     -----
     Without an animal another mode may become the slowest, such as a corner of the space that is then hardly ever left.
-    So the mode is kept: with left and right eigenvectors l, r of C r = λ D r, D the row sums of C, its eigenvalue for
+    So the mode is held fixed: with left and right eigenvectors l, r of C r = λ D r, D the row sums of C, its eigenvalue for
     counts C' is l·C'r / l·D'r but for terms of second order in the change.
 
     Examples
@@ -199,7 +245,7 @@ def slowest_time_by_unit(counts: Sequence[sparse.csr_array], lag: float) -> tupl
 
 
 def _slowest_pair(P: sparse.csr_array) -> tuple[complex, ComplexArray, ComplexArray]:
-    """Find the slowest eigenvalue of a chain with its left and right eigenvectors."""
+    """Compute the slowest eigenvalue of a chain with its left and right eigenvectors."""
     values, right = _leading_vectors(P)
     others, left = _leading_vectors(P.T.tocsr())
     same = int(np.abs(others - values[1]).argmin())
@@ -238,7 +284,7 @@ def _leading(P: sparse.csr_array, n_wanted: int, tolerance: float = 0.0) -> Comp
 
 
 def reversible_modes(chain: MarkovChain, n_modes: int = 1, *, tolerance: float = 0.0) -> tuple[FloatArray, FloatArray]:
-    """Find the slowest modes φ₂, φ₃ … of the reversibilised chain.
+    """Compute the slowest modes φ₂, φ₃ … of the reversibilised chain.
 
     The sign is fixed so that the side that holds more of the time is negative, and the norm over states is one.
 

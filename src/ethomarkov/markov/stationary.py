@@ -16,21 +16,20 @@ EPSILON = float(np.finfo(float).eps)
 
 
 def stationary_law(transition: sparse.csr_array, visits: FloatArray | None = None) -> FloatArray:
-    """Find the law that a connected chain leaves unchanged.
+    """Compute the stationary law of a connected chain.
 
     Parameters
     ----------
     transition
         P, one row per state. What its rows lack of one belongs to the diagonal.
     visits
-        How often each state was seen, which is close to the law; equally often when None.
+        Number of visits to each state, which is close to the law; equal when None.
 
     Notes
     -----
     By elimination without subtraction, which is accurate however rarely the chain goes from one set of states to
-    another. Of many states, the law is found by iteration (BiCGSTAB) from the visits first, and taken where a bound
-    proves that no entry is off by more than 1e-9 of itself; chains with sets that hardly talk fail this and are
-    eliminated.
+    another. For many states, iteration (BiCGSTAB) from the visits is tried first, and accepted if a bound proves that
+    the relative error of every entry is below 1e-9; chains with weakly connected sets fail this and are eliminated.
     """
     n = transition.shape[0]
     start = np.full(n, 1.0 / n) if visits is None else visits / visits.sum()
@@ -53,14 +52,14 @@ def _eliminate(transition: sparse.csr_array, first: int) -> FloatArray:
     total = law.sum()
     if not (np.isfinite(total) and law.min() > 0):
         raise ConnectivityError(
-            f"The shares of time of {law.size} states differ by more than numbers can hold; some are all but never "
-            "left. Use fewer microstates or more data."
+            f"The shares of time of {law.size} states differ by more than floating-point numbers can hold; some states are "
+            "almost never left. Use fewer microstates or more data."
         )
     return np.asarray(law / total)
 
 
 def _iterate(transition: sparse.csr_array, start: FloatArray) -> tuple[FloatArray, float]:
-    """Find the law, and a bound of the relative error of its entries, from a law that is close.
+    """Compute the law, and a bound on the relative error of its entries, from a law that is close.
 
     Notes
     -----
@@ -84,7 +83,7 @@ def _iterate(transition: sparse.csr_array, start: FloatArray) -> tuple[FloatArra
 
 
 def _balance(jumps: sparse.csr_array, law: FloatArray) -> sparse.csr_array:
-    """Give what each state loses and gains, in units of its own flux under a law; `jumps` has a row per state met."""
+    """Compute the balance of every state in units of its own flux under a law; `jumps` has one row per target state."""
     gains = jumps.copy()
     gains.data *= law[gains.indices]
     gains.data /= np.repeat(law, np.diff(gains.indptr))

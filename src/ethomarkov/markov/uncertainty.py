@@ -1,4 +1,4 @@
-"""How sure a chain is, from its counts alone."""
+"""The uncertainty of a chain, from its counts alone."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,7 +17,7 @@ def posterior_chains(
 ) -> Iterator[MarkovChain]:
     """Draw chains from the posterior of their transition probabilities, given the counts.
 
-    Every row is a Dirichlet law on the transitions that were seen, so that the draws are as sparse as the data.
+    Every row is a Dirichlet law on the observed transitions, so that the draws are as sparse as the data.
 
     Parameters
     ----------
@@ -26,20 +26,20 @@ def posterior_chains(
     lag
         In seconds.
     n_samples
-        Draws.
+        Number of draws.
     overlap
-        By how many frames each counted pair shares its time with the next; counts are divided by it, because pairs that
+        Number of frames over which each counted pair overlaps the next; counts are divided by it, because pairs that
         overlap are not independent evidence.
     rng
         Seed or generator.
     """
     rng = as_generator(rng)
     for _ in range(n_samples):
-        drawn = counts.copy()
-        drawn.data = rng.standard_gamma(counts.data / overlap)
-        # A draw of exactly zero would cut a transition that was seen.
-        drawn.data = np.maximum(drawn.data, np.finfo(float).tiny * 1e10)
-        yield MarkovChain.from_counts(drawn, lag)
+        sampled = counts.copy()
+        sampled.data = rng.standard_gamma(counts.data / overlap)
+        # A draw of exactly zero would remove an observed transition.
+        sampled.data = np.maximum(sampled.data, np.finfo(float).tiny * 1e10)
+        yield MarkovChain.from_counts(sampled, lag)
 
 
 def posterior_interval(
@@ -53,8 +53,8 @@ def posterior_interval(
 ) -> Interval:
     """Estimate a quantity of a chain with its posterior interval.
 
-    It tells how sure the estimate is for these very animals; the bootstrap over animals tells how sure it is for
-    animals of their kind.
+    It describes the uncertainty for these very animals; the bootstrap over animals describes that for animals of
+    their kind.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def posterior_interval(
     lag
         In seconds.
     statistic
-        Function of a chain. With few counts per row, draws are more orderly than the data they come from, which shifts
-        such quantities as entropy; so their spread is taken around their median and set around the estimate.
+        Function of a chain. With few counts per row, draws are more ordered than the data they come from, which shifts
+        quantities such as entropy; so their spread around their median is placed around the estimate.
     n_samples, level, rng
         Draws, coverage, seed or generator.
     """

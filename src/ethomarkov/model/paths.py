@@ -88,7 +88,7 @@ def measured_path(model: BehaviourModel) -> Trajectory | None:
 
 
 def reconstruct_paths(
-    model: BehaviourModel, search: DragSettings | None = None, *, rng: Rng = 0, threads: int = 1
+    model: BehaviourModel, settings: DragSettings | None = None, *, rng: Rng = 0, threads: int = 1
 ) -> Reconstruction:
     """Compute the paths of animals from their postures and compare them with the measured ones.
 
@@ -96,7 +96,7 @@ def reconstruct_paths(
     ----------
     model
         With tangent angles.
-    search
+    settings
         How to look for the drag ratio.
     rng, threads
         Seed or generator of windows drawn at random, and cores to use.
@@ -119,12 +119,12 @@ def reconstruct_paths(
         body_length=lengths,
         is_fitted=is_fitted,
         speed_correlation=_speed_correlations(computed, measured),
-        drag=None if measured is None else _fitted_drag(model, measured, lengths, search, rng),
+        drag=None if measured is None else _fitted_drag(model, measured, lengths, settings, rng),
     )
 
 
 def _fitted_drag(
-    model: BehaviourModel, measured: Trajectory, lengths: FloatArray, search: DragSettings | None, rng: Rng
+    model: BehaviourModel, measured: Trajectory, lengths: FloatArray, settings: DragSettings | None, rng: Rng
 ) -> DragFit | None:
     """Fit the drag ratio; None where no gap-free stretch is long enough."""
     try:
@@ -133,7 +133,7 @@ def _fitted_drag(
             measured.centroid,
             lengths,
             basis=model.body_basis(),
-            search=search,
+            settings=settings,
             rng=rng,
         )
     except InputFormatError:

@@ -27,7 +27,7 @@ def align_keypoints(positions: FloatArray, head: int = 0, tail: int = -1) -> tup
     Examples
     --------
     >>> aligned, centroid, heading = align_keypoints(np.array([[[2.0, 2.0], [2.0, 0.0]]]))
-    >>> aligned.round(6).tolist(), centroid.tolist(), np.degrees(heading).tolist()
+    >>> (aligned.round(6) + 0.0).tolist(), centroid.tolist(), np.degrees(heading).tolist()
     ([[[1.0, 0.0], [-1.0, 0.0]]], [[2.0, 1.0]], [90.0])
     """
     positions = np.asarray(positions, dtype=float)

@@ -14,9 +14,9 @@ from ethomarkov.coarse.kinetics import (
     dwell_times,
     find_dwells,
     jump_chain,
-    leaving_rate,
     mean_dwell,
     survival,
+    transition_rate,
     units_of_dwells,
 )
 from ethomarkov.exceptions import InputFormatError
@@ -176,8 +176,8 @@ def test_survival_undoes_the_cuts_of_a_known_chain():
 def test_rate_of_leaving_in_closed_form():
     dwells = find_dwells(labelled([0, 0, 0, 1, 0, 0, -1, 0, 0, 1, 1, 0]))
     # State 0: stays of 3, 2 (cut), 2, 1 (cut) looks; 7 − 1 + 1 − 1 = 6 steps followed, two ends, half a second each.
-    assert leaving_rate(dwells, 0).estimate == pytest.approx(2 / (6 * 0.5))
-    assert leaving_rate(dwells, 0, convention="paper").estimate == pytest.approx(4 / (8 * 0.5))
+    assert transition_rate(dwells, 0).estimate == pytest.approx(2 / (6 * 0.5))
+    assert transition_rate(dwells, 0, convention="paper").estimate == pytest.approx(4 / (8 * 0.5))
     assert animal_rates(dwells)[0, :2] == pytest.approx([2 / 3, 2 / 1.5])
     assert np.isnan(animal_rates(dwells)[0, 2:]).all()
 
@@ -186,11 +186,11 @@ def test_the_censored_rate_is_right_where_runs_are_short_and_the_published_one_i
     walk = hopping_chain(np.array([[0.95, 0.05], [0.1, 0.9]]), 25, n_walks=3000, rng=2)
     dwells = find_dwells(walk)
     for over in ("animals", "events"):
-        rate = leaving_rate(dwells, 0, over=over)
+        rate = transition_rate(dwells, 0, over=over)
         assert rate.low < 0.05 < rate.high
         assert (rate.high - rate.low) / 0.05 < 0.1
         assert rate.over == over
-    assert leaving_rate(dwells, 0, convention="paper").low > 0.06
+    assert transition_rate(dwells, 0, convention="paper").low > 0.06
 
 
 def test_animals_are_resampled_whole():
@@ -199,7 +199,7 @@ def test_animals_are_resampled_whole():
     slow = hopping_chain(np.array([[0.95, 0.05], [0.5, 0.5]]), 2000, n_walks=1, rng=1).labels
     labels = np.concatenate([fast, slow] * 3)
     dwells = find_dwells(labelled(labels, np.arange(7) * 2000, rate=1.0, n_states=2))
-    animals, events = (leaving_rate(dwells, 0, over=over) for over in ("animals", "events"))
+    animals, events = (transition_rate(dwells, 0, over=over) for over in ("animals", "events"))
     assert animals.n == 6
     assert events.n == len(dwells.in_state(0))
     assert animals.high - animals.low > 3 * (events.high - events.low)
@@ -207,10 +207,10 @@ def test_animals_are_resampled_whole():
 
 def test_one_animal_has_an_interval_over_blocks_and_none_over_animals():
     walk = hopping_chain(np.array([[0.95, 0.05], [0.1, 0.9]]), 4000, n_walks=1, rng=2)
-    rate = leaving_rate(find_dwells(walk), 0)
+    rate = transition_rate(find_dwells(walk), 0)
     assert (rate.over, rate.n) == ("blocks", 20)
     assert rate.low < 0.05 < rate.high
-    assert np.isnan(leaving_rate(find_dwells(walk), 0, over="animals").low)
+    assert np.isnan(transition_rate(find_dwells(walk), 0, over="animals").low)
 
 
 def test_a_stay_belongs_to_the_block_in_which_it_begins():
@@ -221,7 +221,7 @@ def test_a_stay_belongs_to_the_block_in_which_it_begins():
 
 def test_a_state_that_was_not_left_has_the_upper_limit_of_three_ends():
     dwells = find_dwells(labelled([0] * 41 + [0] * 61, np.array([0, 41, 102]), rate=1.0, n_states=2))
-    rate = leaving_rate(dwells, 0)
+    rate = transition_rate(dwells, 0)
     assert (rate.estimate, rate.low) == (0.0, 0.0)
     assert rate.high == pytest.approx(-np.log(0.05) / 100)
     assert np.isnan([mean_dwell(dwells, 0).estimate, mean_dwell(dwells, 0).low, mean_dwell(dwells, 0).high]).all()
@@ -230,7 +230,7 @@ def test_a_state_that_was_not_left_has_the_upper_limit_of_three_ends():
 @pytest.mark.parametrize("wrong", [{"convention": "published"}, {"over": "worms"}])
 def test_unknown_words_are_refused(wrong):
     with pytest.raises(InputFormatError, match=next(iter(wrong.values()))):
-        leaving_rate(find_dwells(labelled([0, 1, 0])), 0, **wrong)
+        transition_rate(find_dwells(labelled([0, 1, 0])), 0, **wrong)
 
 
 def test_jumps_by_hand():

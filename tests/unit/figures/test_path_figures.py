@@ -364,7 +364,7 @@ def make_fit(drag_ratio, status) -> DragFit:
         median_by_individual=(median,),
         is_mirrored=np.array([False]),
         mirror_losses=np.ones((1, 2)),
-        search=search,
+        settings=search,
     )
 
 

@@ -54,7 +54,7 @@ def test_a_known_drag_ratio(loss, scheme, mirror):
     postures = crawl()
     path = propel(postures, 22.0, 0.7, scheme=scheme)
     search = DragSettings(window=25.0, loss=loss, scheme=scheme)
-    fit = fit_drag_ratio(postures, turned(path.centroid, 0.9, mirror), 0.7, search=search)
+    fit = fit_drag_ratio(postures, turned(path.centroid, 0.9, mirror), 0.7, settings=search)
     assert fit.starts.tolist() == [0, 400, 800, 1200]
     assert fit.status_counts == {"ok": 4}
     assert fit.share_unsolved == 0
@@ -68,7 +68,7 @@ def test_a_known_drag_ratio(loss, scheme, mirror):
 def test_the_mirror_can_be_stated():
     postures = crawl()
     path = propel(postures, 22.0)
-    wrong = fit_drag_ratio(postures, path.centroid, 1.0, search=DragSettings(window=25.0, mirror=True))
+    wrong = fit_drag_ratio(postures, path.centroid, 1.0, settings=DragSettings(window=25.0, mirror=True))
     assert wrong.is_mirrored.tolist() == [True]
     assert wrong.loss.min() > 0.05
 
@@ -81,7 +81,7 @@ def test_on_a_straight_path_length_and_drag_ratio_trade_off(length):
     def speed(alpha):
         return np.linalg.norm(propel(postures, alpha).centroid[-1])
 
-    fit = fit_drag_ratio(postures, propel(postures, 30.0).centroid, length, search=DragSettings(window=100.0))
+    fit = fit_drag_ratio(postures, propel(postures, 30.0).centroid, length, settings=DragSettings(window=100.0))
     assert speed(fit.median.estimate) * length == pytest.approx(speed(30.0), rel=2e-3)
     assert abs(np.log(fit.median.estimate / 30)) > 0.15
 
@@ -90,7 +90,7 @@ def test_optimum_beyond_the_bounds():
     postures = crawl()
     path = propel(postures, 30.0)
     for bounds, status, value in [((50.0, 200.0), "at lower bound", 50.0), ((2.0, 10.0), "at upper bound", 10.0)]:
-        fit = fit_drag_ratio(postures, path.centroid, 1.0, search=DragSettings(window=50.0, bounds=bounds))
+        fit = fit_drag_ratio(postures, path.centroid, 1.0, settings=DragSettings(window=50.0, bounds=bounds))
         assert fit.status == (status, status)
         np.testing.assert_allclose(fit.drag_ratio, value)
         assert fit.share_unsolved == 1
@@ -99,7 +99,7 @@ def test_optimum_beyond_the_bounds():
 def test_a_still_animal_says_nothing():
     postures = Series.from_rows(np.repeat(crawl(1).values, 800, axis=0), RATE)
     noise = np.random.default_rng(0).normal(size=(800, 2))
-    fit = fit_drag_ratio(postures, noise, 1.0, search=DragSettings(window=25.0))
+    fit = fit_drag_ratio(postures, noise, 1.0, settings=DragSettings(window=25.0))
     assert fit.status_counts == {"flat": 2}
     assert np.isnan(fit.drag_ratio).all()
     assert fit.median.n == 0
@@ -113,7 +113,7 @@ def test_windows_avoid_gaps_of_both_kinds_and_animals():
     centroid[1000] = np.nan
     for n_windows in (None, 50):
         search = DragSettings(window=10.0, n_windows=n_windows)
-        fit = fit_drag_ratio(postures, centroid, np.array([1.0, 2.0]), search=search)
+        fit = fit_drag_ratio(postures, centroid, np.array([1.0, 2.0]), settings=search)
         for gap in (300, 1000):
             assert not ((fit.starts <= gap) & (gap < fit.starts + 160)).any()
         assert not ((fit.starts < 700) & (fit.starts + 160 > 700)).any()
@@ -124,7 +124,9 @@ def test_windows_avoid_gaps_of_both_kinds_and_animals():
 def test_drawn_windows_follow_the_seed():
     postures = crawl()
     path, search = propel(postures), DragSettings(window=25.0, n_windows=3)
-    first, again, other = (fit_drag_ratio(postures, path.centroid, 1.0, search=search, rng=k).starts for k in (1, 1, 2))
+    first, again, other = (
+        fit_drag_ratio(postures, path.centroid, 1.0, settings=search, rng=k).starts for k in (1, 1, 2)
+    )
     assert first.tolist() == again.tolist() != other.tolist()
     assert first.size == 3
 
@@ -134,9 +136,9 @@ def test_input_that_does_not_fit():
     with pytest.raises(InputFormatError, match=r"\(1600, 2\) is needed"):
         fit_drag_ratio(postures, np.zeros((5, 2)), 1.0)
     with pytest.raises(InputFormatError, match="has 1600 frames"):
-        fit_drag_ratio(postures, np.zeros((1600, 2)), 1.0, search=DragSettings(window=101.0))
+        fit_drag_ratio(postures, np.zeros((1600, 2)), 1.0, settings=DragSettings(window=101.0))
     with pytest.raises(SamplingError, match="window"):
-        fit_drag_ratio(postures, np.zeros((1600, 2)), 1.0, search=DragSettings(window=0.01))
+        fit_drag_ratio(postures, np.zeros((1600, 2)), 1.0, settings=DragSettings(window=0.01))
     with pytest.raises(InputFormatError, match="ascending"):
         DragSettings(bounds=(10.0, 5.0))
 

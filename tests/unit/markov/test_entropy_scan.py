@@ -3,7 +3,7 @@ import pytest
 
 from ethomarkov._core.series import Series
 from ethomarkov.markov import MarkovChain, entropy_rate
-from ethomarkov.markov.entropy_scan import ScanSettings, quick_grid, scan_entropy
+from ethomarkov.markov.entropy_scan import ScanSettings, quick_scan_settings, scan_entropy
 from ethomarkov.states import DelayEmbedding, Partition
 from ethomarkov.synthetic import simulate_worms
 
@@ -65,8 +65,8 @@ def test_what_the_data_do_not_allow_stays_empty():
     assert np.isnan(table.entropy_rate[:, 2]).all()
 
 
-def test_a_quick_grid_fits_the_data(postures):
-    grid = quick_grid(postures)
+def test_quick_scan_settings_fit_the_data(postures):
+    grid = quick_scan_settings(postures)
     assert grid.n_delays[0] == 1
     assert grid.n_delays[-1] == 20
     assert max(grid.n_states) <= 390

@@ -6,7 +6,7 @@ import pytest
 from ethomarkov._core.interval import interval_of_mean
 from ethomarkov.coarse import best_cut
 from ethomarkov.markov import MarkovChain, entropy_rate, slow_spectrum
-from ethomarkov.markov.spectrum import modes_on_frames, slow_times
+from ethomarkov.markov.spectrum import modes_on_frames, slowest_times
 from ethomarkov.states import DelayEmbedding, Partition
 from ethomarkov.synthetic import WormModel, double_well, simulate_worms, underdamped_well
 
@@ -70,7 +70,7 @@ class TestLorenz:
 
     def test_slow_time(self, one_coordinate):
         """Published for the reversibilised chain: λ₂ = 0.97153 at 0.2 s."""
-        times = slow_times(MarkovChain.from_symbols(one_coordinate[12], 0.2))
+        times = slowest_times(MarkovChain.from_symbols(one_coordinate[12], 0.2))
         assert times.reversibilized == pytest.approx(6.92, rel=0.15)
 
     def test_two_lobes(self, attractor, one_coordinate):

@@ -9,13 +9,13 @@ from ethomarkov._core.segments import Segments
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov import MarkovChain, slow_spectrum
 from ethomarkov.markov.spectrum import (
-    SlowTimes,
+    SlowestTimes,
     Spectrum,
     modes_on_frames,
     relaxation_time,
     reversible_modes,
-    slow_times,
     slowest_time_by_unit,
+    slowest_times,
 )
 from ethomarkov.states import Symbols
 
@@ -218,14 +218,14 @@ class TestTimes:
         assert np.isnan(relaxation_time(0.0, 0.75))
 
     def test_a_reversible_chain_has_one_time(self):
-        times = slow_times(chain_of([[0.9, 0.1], [0.3, 0.7]], 0.5))
+        times = slowest_times(chain_of([[0.9, 0.1], [0.3, 0.7]], 0.5))
         assert times.relaxation == pytest.approx(-0.5 / np.log(0.6))
         assert times.reversibilized == pytest.approx(times.relaxation)
 
     @pytest.mark.parametrize("n", [9, 60])
     def test_a_ring(self, n):
         """Averaged with its reverse, λ = 1 − p + p cos(2π/n), the real part of the pair."""
-        times = slow_times(chain_of(ring(n, 0.6), 2.0))
+        times = slowest_times(chain_of(ring(n, 0.6), 2.0))
         expected = -2 / np.log(0.4 + 0.6 * np.cos(2 * np.pi / n))
         assert times.reversibilized == pytest.approx(expected, rel=1e-6)
         assert times.relaxation == pytest.approx(expected, rel=1e-6)
@@ -233,18 +233,18 @@ class TestTimes:
     @pytest.mark.parametrize("n", [6, 70])
     @pytest.mark.parametrize("seed", range(4))
     def test_the_reversibilised_time_is_an_upper_bound(self, n, seed):
-        times = slow_times(chain_of(random_matrix(n, seed)))
+        times = slowest_times(chain_of(random_matrix(n, seed)))
         assert times.reversibilized >= times.relaxation or np.isnan(times.relaxation)
 
     def test_in_words(self):
-        text = SlowTimes(relaxation=2.68, reversibilized=8.42).explain()
+        text = SlowestTimes(relaxation=2.68, reversibilized=8.42).explain()
         assert "2.68 s" in text
         assert "8.42 s" in text
         assert "upper bound" in text
 
     def test_a_single_state(self):
         with pytest.raises(EthomarkovError):
-            slow_times(chain_of([[1.0]]))
+            slowest_times(chain_of([[1.0]]))
 
 
 class TestFrames:
