@@ -74,7 +74,7 @@ def test_states_are_left_as_often(study, checks):
     five seeds, 0.140 to 0.157 and 0.039 to 0.046. Every 0.375 s a state that is left and entered again within a lag
     counts too: 0.168 to 0.188 and 0.049 to 0.053.
     """
-    both = [checks[f"rate of leaving {name}"] for name in ("run", "pirouette")]
+    both = [checks[f"transition rate out of {name}"] for name in ("run", "pirouette")]
     states = study.states(2)
     seen = leaving_rates(states, study.simulation_choice.chosen_passage)
     np.testing.assert_allclose([check.data for check in both], seen, rtol=1e-12)

@@ -46,7 +46,7 @@ def print_truth(console: Console, known: KnownTruth) -> None:
     for title in ("found beside true", "found", "true", "inside"):
         table.add_column(title, justify="right" if title in ("found", "true") else "left")
     for row in known.rows:
-        table.add_row(row.label, " ".join(row.show_found()).strip(), row.show_true(), row.verdict)
+        table.add_row(row.label, " ".join(row.show_estimate()).strip(), row.show_true(), row.verdict)
     console.print("\n", table, sep="")
     console.print(f"\nThese worms are synthetic, so the truth is known. {known.sentence}", highlight=False)
     for row in known.rows:

@@ -136,12 +136,12 @@ def _law_times(law: Law) -> str:
     return "τ = " + ", ".join(times)
 
 
-def _draw_steps(axes: Axes, found: Survival, start: float, colour: str, label: str) -> None:
+def _draw_steps(axes: Axes, survival: Survival, start: float, colour: str, label: str) -> None:
     """Draw a survival curve from one on, with its band."""
-    alive = found.survival > 0  # zero is not on a logarithmic axis
-    time = np.concatenate([[start], found.time[alive]])
-    axes.step(time, np.append(1.0, found.survival[alive]), where="post", color=colour, lw=1.4, label=label)
-    low, high = np.append(1.0, found.low[alive]), np.append(1.0, found.high[alive])
+    alive = survival.survival > 0  # zero is not on a logarithmic axis
+    time = np.concatenate([[start], survival.time[alive]])
+    axes.step(time, np.append(1.0, survival.survival[alive]), where="post", color=colour, lw=1.4, label=label)
+    low, high = np.append(1.0, survival.low[alive]), np.append(1.0, survival.high[alive])
     axes.fill_between(time, low, high, step="post", color=colour, alpha=0.2, lw=0)
 
 

@@ -367,28 +367,28 @@ def _draw_displacements(
     return kinds
 
 
-def displacement_band(found: Displacement, band: Band) -> tuple[FloatArray, FloatArray, FloatArray, str]:
+def displacement_band(displacement: Displacement, band: Band) -> tuple[FloatArray, FloatArray, FloatArray, str]:
     """Average over animals or runs, with the limits of the band and the words that say what they are.
 
     Parameters
     ----------
-    found
+    displacement
         Rows that lack a lag are left out there.
     band
         See `draw_displacement`.
     """
     if band not in ("runs", "mean"):
         raise InputFormatError(f"band={band!r} is not known. Use 'runs' or 'mean'.")
-    n_rows = int(np.isfinite(found.msd).any(axis=1).sum())
-    nothing = np.full(found.lags.size, np.nan)
+    n_rows = int(np.isfinite(displacement.msd).any(axis=1).sum())
+    nothing = np.full(displacement.lags.size, np.nan)
     if n_rows < 2:
-        row = found.msd[np.isfinite(found.msd).any(axis=1)]
+        row = displacement.msd[np.isfinite(displacement.msd).any(axis=1)]
         return row[0] if n_rows else nothing, nothing, nothing, ""
     if band == "mean":
-        words = f"mean of {n_rows} {found.over}\n(band: its 95 % interval)"
-        return *found.mean_band(), words
-    mean, low, high = mean_and_limits(found.msd)
-    return mean, low, high, f"mean of {n_rows} {found.over}\n(band: 95 % of {found.over})"
+        words = f"mean of {n_rows} {displacement.over}\n(band: its 95 % interval)"
+        return *displacement.mean_band(), words
+    mean, low, high = mean_and_limits(displacement.msd)
+    return mean, low, high, f"mean of {n_rows} {displacement.over}\n(band: 95 % of {displacement.over})"
 
 
 def _draw_guides(axes: Axes, curves: Sequence[tuple[FloatArray, FloatArray]]) -> None:
@@ -459,7 +459,7 @@ def draw_drag_loss(axes: Axes, fit: DragFit, length_unit: str) -> None:
     step = -(-len(fit.curves) // MOST_WINDOWS_SHOWN)
     chosen = fit.curves[::step]
     for i, curve in enumerate(chosen):
-        label = f"{len(chosen)} of {count_of(len(fit.curves), 'window')} of {fit.search.window:g} s"
+        label = f"{len(chosen)} of {count_of(len(fit.curves), 'window')} of {fit.settings.window:g} s"
         axes.plot(fit.grid, curve, color=MISSING, lw=0.6, label=None if i else label)
     mean = fit.mean_curve
     best = int(mean.argmin())
@@ -468,7 +468,7 @@ def draw_drag_loss(axes: Axes, fit: DragFit, length_unit: str) -> None:
         fit.grid[best], mean[best], "x", color=SIMULATION, ms=8, mew=2, label=f"least mean, α ≈ {fit.grid[best]:.2g}"
     )
     axes.set_xscale("log")
-    kind = "rms" if fit.search.loss == "rms" else "largest"
+    kind = "rms" if fit.settings.loss == "rms" else "largest"
     axes.set(xlabel="drag ratio α", ylabel=f"{kind} distance of the paths ({plain_text(length_unit)})")
     axes.set(xlim=(fit.grid[0], fit.grid[-1]), ylim=(0, None))
     axes.legend(loc="upper right", fontsize="small")
@@ -499,7 +499,7 @@ def draw_drag_cdf(axes: Axes, fit: DragFit) -> None:
             axes.axvspan(fit.median.low, fit.median.high, color=SIMULATION, alpha=0.2, lw=0)
         axes.legend(loc="lower right", fontsize="small")
     axes.set_xscale("log")
-    low, high = fit.search.bounds
+    low, high = fit.settings.bounds
     axes.set(xlabel="best drag ratio α", ylabel="share of windows at most α", xlim=(low * 0.9, high * 1.1))
     axes.set_ylim(0, 1.02)
     others = ", ".join(f"{n} {status}" for status, n in sorted(fit.status_counts.items()) if status != "ok")

@@ -86,14 +86,14 @@ def draw_autocorrelation(
         axes.legend(loc="upper right", fontsize="small")
 
 
-def draw_held_out_correlation(axes: Axes, found: HeldOutCorrelation, component: int, individual: int = 0) -> None:
+def draw_held_out_correlation(axes: Axes, correlation: HeldOutCorrelation, component: int, individual: int = 0) -> None:
     """Draw the autocorrelation of one mode in held-out data of an animal, and in runs learned from the rest.
 
     Parameters
     ----------
     axes
         To draw on.
-    found
+    correlation
         From `summarise_correlation`.
     component, individual
         Indices of the mode and of the animal.
@@ -103,18 +103,18 @@ def draw_held_out_correlation(axes: Axes, found: HeldOutCorrelation, component: 
     Fig. S4a. Bands hold 95 % of the splits, and 95 % of the runs of all splits: both are of single recordings as long
     as the held-out part. A single split or run has none.
     """
-    _check_component(component, found.test.shape[2])
+    _check_component(component, correlation.test.shape[2])
     sides = (
-        ("held-out data", "split", found.test, found.n_splits, DATA, DATA_WIDTH),
-        ("simulation", "run", found.simulated, found.n_runs, SIMULATION, SIMULATION_WIDTH),
+        ("held-out data", "split", correlation.test, correlation.n_splits, DATA, DATA_WIDTH),
+        ("simulation", "run", correlation.simulated, correlation.n_runs, SIMULATION, SIMULATION_WIDTH),
     )
     for name, noun, table, n, colour, width in sides:
         mean, low, high = table[individual, :, component]
         band = (mean, low, high) if n > 1 else (mean, np.full_like(low, np.nan), np.full_like(high, np.nan))
         words = f"mean of {n} {noun}s\n(band: 95 % of them)" if n > 1 else count_of(n, noun)
-        _draw_band(axes, found.lags, band, colour=colour, label=f"{name}, {words}", lw=width)
+        _draw_band(axes, correlation.lags, band, colour=colour, label=f"{name}, {words}", lw=width)
     axes.axhline(0, color=GUIDE, lw=0.6, zorder=0)
-    axes.set(xlabel="lag (s)", ylabel="autocorrelation", xlim=(0, found.lags[-1]))
+    axes.set(xlabel="lag (s)", ylabel="autocorrelation", xlim=(0, correlation.lags[-1]))
     axes.set_title(f"Mode $a_{{{component + 1}}}$")
 
 
@@ -268,14 +268,14 @@ def _sides(data: PredictionError, simulated: PredictionError) -> Iterable[tuple[
     return ("data", data, DATA, DATA_WIDTH), ("simulation", simulated, SIMULATION, SIMULATION_WIDTH)
 
 
-def _mark_mixing_time(axes: Axes, found: PredictionError, share: float, *, colour: str, height: float) -> None:
+def _mark_mixing_time(axes: Axes, error: PredictionError, share: float, *, colour: str, height: float) -> None:
     """Mark when a curve has come to a share of e∞, with its interval; an interval without end leads to the edge."""
-    mixed, last = found.mixing_time(share), float(found.times[-1])
+    mixed, last = error.mixing_time(share), float(error.times[-1])
     if not np.isfinite(mixed.estimate):
         reason = "mixing time unknown" if np.isnan(mixed.estimate) else f"not mixed within {last:g} s"
         axes.plot([], [], "o", color=colour, ms=5, label=reason)
         return
-    axes.vlines(mixed.estimate, 0, share * float(mean_band(found.random_error)[0]), color=colour, lw=0.8, ls=":")
+    axes.vlines(mixed.estimate, 0, share * float(mean_band(error.random_error)[0]), color=colour, lw=0.8, ls=":")
     bars = _bars(np.array([[mixed.estimate, mixed.low, min(mixed.high, last)]]))
     style: dict[str, Any] = {"fmt": "o", "ms": 5, "lw": 1.4, "capsize": 3, "color": colour}
     place = axes.get_xaxis_transform()
@@ -554,14 +554,14 @@ def draw_agreement(axes: Axes, rows: Sequence[AgreementRow]) -> None:
     axes.set_title(f"Simulation beside data: {counts}\n(bars: {next(sides)} for data, {next(sides)} for simulation)")
 
 
-def draw_held_out(axes: Axes, found: HeldOut) -> None:
+def draw_held_out(axes: Axes, held_out: HeldOut) -> None:
     """Draw how much better than two nulls the chain predicts animals that it was not learned from.
 
     Parameters
     ----------
     axes
         To draw on, with about 0.2 inches of height per animal.
-    found
+    held_out
         From `predict_held_out`.
 
     Notes
@@ -569,20 +569,20 @@ def draw_held_out(axes: Axes, found: HeldOut) -> None:
     Right of zero, the present state tells something about the next. The line marks the gain over the memoryless null
     where the chain was learned: what it has more than the circles is overfitting, or a difference between animals.
     """
-    rows = np.arange(len(found.names))
+    rows = np.arange(len(held_out.names))
     axes.axvline(0, color=GUIDE, lw=0.9, zorder=0)
-    axes.plot(found.trained, rows, "|", color=INK, ms=9, mew=1.5, label="over memoryless, where learned")
+    axes.plot(held_out.trained, rows, "|", color=INK, ms=9, mew=1.5, label="over memoryless, where learned")
     for null, colour, marker in NULLS:
-        gain, mean = found.gain(null), found.mean_gain(null)
+        gain, mean = held_out.gain(null), held_out.mean_gain(null)
         label = f"over {null}: {_value_words(mean)}"
         axes.plot(gain, rows, marker, color=colour, ms=5, label=label)
         style: dict[str, Any] = {"fmt": marker, "color": colour, "mec": INK, "ms": 7, "lw": 1.6, "capsize": 3}
         axes.errorbar([mean.estimate], [len(rows)], xerr=_bars(_as_table([mean])), **style)
     axes.axhline(len(rows) - 0.5, color=GUIDE, lw=0.6, ls=":")
-    name_rows(axes, [*state_labels(found.names, len(rows)), "mean"])
-    axes.set_xlabel(f"gain of the chain (bit/s), state after {found.lag:g} s")
+    name_rows(axes, [*state_labels(held_out.names, len(rows)), "mean"])
+    axes.set_xlabel(f"gain of the chain (bit/s), microstate after {held_out.lag:g} s")
     axes.legend(fontsize="small", **BESIDE)
-    axes.set_title(f"Predicting {found.over} not learned from\n(bars: {_over_words([found.mean_gain()])})")
+    axes.set_title(f"Predicting held-out {held_out.over}\n(bars: {_over_words([held_out.mean_gain()])})")
 
 
 def _ratios(value: Interval, data: Interval) -> FloatArray:
@@ -600,13 +600,13 @@ def _ratio_limits(ratios: FloatArray) -> tuple[float, float]:
     return max(RATIOS[0], min(0.0, ROOM * least)), min(RATIOS[1], max(1.5, ROOM * most))
 
 
-def _write_values(axes: Axes, row: int, found: AgreementRow) -> None:
+def _write_values(axes: Axes, height: int, row: AgreementRow) -> None:
     """Write the values of a row right of the axes, and whether they agree."""
-    unit = f" {plain_text(found.unit)}" if found.unit else ""
-    word, colour, _ = VERDICTS[found.agrees]
+    unit = f" {plain_text(row.unit)}" if row.unit else ""
+    word, colour, _ = VERDICTS[row.agrees]
     for place, words, tint in (
-        (row - APART, f"data {_value_words(found.data)}{unit}", DATA),
-        (row + APART, f"simulation {_value_words(found.simulation)}{unit}, {word}", colour),
+        (height - APART, f"data {_value_words(row.data)}{unit}", DATA),
+        (height + APART, f"simulation {_value_words(row.simulation)}{unit}, {word}", colour),
     ):
         style: dict[str, Any] = {"va": "center", "color": tint, "fontsize": "small"}
         axes.text(1.04, place, words, transform=axes.get_yaxis_transform(), **style)

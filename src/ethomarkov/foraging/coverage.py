@@ -142,7 +142,7 @@ def measure_coverage(
     radii: FloatArray | None = None,
     *,
     basis: PostureBasis | None = None,
-    rule: SweepSettings | None = None,
+    settings: SweepSettings | None = None,
 ) -> Coverage:
     """Measure the share of discs around the start of each run that the body covers.
 
@@ -156,7 +156,7 @@ def measure_coverage(
         Of the discs, in body lengths; `food_radii` by default.
     basis
         Of amplitudes.
-    rule
+    settings
         Width of the body, and the grid.
 
     Notes
@@ -165,7 +165,7 @@ def measure_coverage(
     it. The centre of the discs is a corner of the grid.
     """
     chosen = food_radii() if radii is None else np.atleast_1d(np.asarray(radii, dtype=float))
-    found = footprints(postures, path, basis=basis, rule=rule)
+    found = footprints(postures, path, basis=basis, settings=settings)
     return Coverage(
         radii=chosen,
         share=np.array([one.share(chosen) for one in found]).reshape(len(found), chosen.size),
@@ -175,14 +175,14 @@ def measure_coverage(
 
 
 def coverage_measure(
-    basis: PostureBasis | None = None, radii: FloatArray | None = None, rule: SweepSettings | None = None
+    basis: PostureBasis | None = None, radii: FloatArray | None = None, settings: SweepSettings | None = None
 ) -> Measure:
     """Prepare a measure for `gather`: the covered share of each disc, for runs of an ensemble."""
-    return lambda postures, path: measure_coverage(postures, path, radii, basis=basis, rule=rule).share[0]
+    return lambda postures, path: measure_coverage(postures, path, radii, basis=basis, settings=settings).share[0]
 
 
 def footprints(
-    postures: Series, path: Trajectory, *, basis: PostureBasis | None = None, rule: SweepSettings | None = None
+    postures: Series, path: Trajectory, *, basis: PostureBasis | None = None, settings: SweepSettings | None = None
 ) -> list[Footprint]:
     """Find the cells that the body covers, for every gap-free run.
 
@@ -201,10 +201,10 @@ def footprints(
     The published raster takes the points of every 8th frame and every 20th part of the body, marks the cells of 0.05
     body lengths in which they fall within ±25 body lengths, and fills nothing in between.
     """
-    rule = rule or SweepSettings()
+    settings = settings or SweepSettings()
     _check(postures, path)
-    draw = _draw_points if rule.method == "paper" else _draw_body
-    return [draw(postures, path, (start, stop), basis, rule) for start, stop, _ in path.segments]
+    draw = _draw_points if settings.method == "paper" else _draw_body
+    return [draw(postures, path, (start, stop), basis, settings) for start, stop, _ in path.segments]
 
 
 @functools.lru_cache(maxsize=64)
@@ -241,15 +241,15 @@ def _check(postures: Series, path: Trajectory) -> None:
 
 
 def _draw_body(
-    postures: Series, path: Trajectory, run: tuple[int, int], basis: PostureBasis | None, rule: SweepSettings
+    postures: Series, path: Trajectory, run: tuple[int, int], basis: PostureBasis | None, settings: SweepSettings
 ) -> Footprint:
     from ethomarkov.foraging.coverage_kernels import capsule_window, sweep
 
     rows = slice(*run)
     modes, mean = body_modes(postures, basis)
-    pitch = rule.pitch
-    centroid = (path.centroid[rows] / rule.body_length - _centre(postures, path, run[0], basis, rule)) / pitch
-    length, radius = 1 / pitch, rule.width / 2 / pitch
+    pitch = settings.pitch
+    centroid = (path.centroid[rows] / settings.body_length - _centre(postures, path, run[0], basis, settings)) / pitch
+    length, radius = 1 / pitch, settings.width / 2 / pitch
     stride = max(1, int(pitch * mean.size))
     # no point of a body is farther from its centroid than half its length; the kernel looks a window farther
     reach = length / 2 + radius + capsule_window(stride * length / mean.size, radius)
@@ -273,12 +273,12 @@ def _draw_body(
 
 
 def _draw_points(
-    postures: Series, path: Trajectory, run: tuple[int, int], basis: PostureBasis | None, rule: SweepSettings
+    postures: Series, path: Trajectory, run: tuple[int, int], basis: PostureBasis | None, settings: SweepSettings
 ) -> Footprint:
     rows = np.arange(*run, PAPER_FRAMES)
-    joints = skeletons(path, postures, rows, body_length=rule.body_length, basis=basis)
+    joints = skeletons(path, postures, rows, body_length=settings.body_length, basis=basis)
     stride = max(1, round(PAPER_POINTS * (joints.shape[1] - 1) / 100))
-    points = joints[:, ::stride] / rule.body_length - _centre(postures, path, run[0], basis, rule)
+    points = joints[:, ::stride] / settings.body_length - _centre(postures, path, run[0], basis, settings)
     n_points = points.shape[1]
     points = points.reshape(-1, 2)
     inside = (np.abs(points) <= PAPER_REACH).all(axis=1)
@@ -293,12 +293,12 @@ def _draw_points(
 
 
 def _centre(
-    postures: Series, path: Trajectory, row: int, basis: PostureBasis | None, rule: SweepSettings
+    postures: Series, path: Trajectory, row: int, basis: PostureBasis | None, settings: SweepSettings
 ) -> FloatArray:
     """Where distances are counted from, in body lengths."""
-    if rule.centre == "centroid":
-        start: FloatArray = path.centroid[row] / rule.body_length
+    if settings.centre == "centroid":
+        start: FloatArray = path.centroid[row] / settings.body_length
         return start
-    joints = skeletons(path, postures, np.array([row]), body_length=rule.body_length, basis=basis)
-    head: FloatArray = joints[0, 0] / rule.body_length
+    joints = skeletons(path, postures, np.array([row]), body_length=settings.body_length, basis=basis)
+    head: FloatArray = joints[0, 0] / settings.body_length
     return head

@@ -290,7 +290,7 @@ class Matching(Result):
 def cover_states(  # noqa: PLR0913 (the one entry point of a simulation keeps its options flat)
     animals: Iterable[MarkovAnimal],
     basis: PostureBasis,
-    rule: CrawlSettings,
+    settings: CrawlSettings,
     *,
     sweep: SweepSettings | None = None,
     rng: Rng = 0,
@@ -306,10 +306,10 @@ def cover_states(  # noqa: PLR0913 (the one entry point of a simulation keeps it
         near the start.
     basis
         Of tangent angles.
-    rule
+    settings
         How many runs, how long, and how they move; 100 s as published.
     sweep
-        Width of the body, and the grid; its body length is that of `rule`.
+        Width of the body, and the grid; its body length is that of `settings`.
     rng, threads
         Seed or generator, and cores; the runs do not depend on cores.
     progress
@@ -321,12 +321,12 @@ def cover_states(  # noqa: PLR0913 (the one entry point of a simulation keeps it
     """
     random = as_generator(rng)
     radii = food_radii()
-    body = replace(sweep or SweepSettings(), body_length=rule.body_length)
+    body = replace(sweep or SweepSettings(), body_length=settings.body_length)
     names, found = [], []
     for animal in animals:
-        runs = crawl(animal, basis, rule, rng=int(random.integers(2**63)), threads=threads)
+        runs = crawl(animal, basis, settings, rng=int(random.integers(2**63)), threads=threads)
         measures = {"share": coverage_measure(basis, radii, body)}
-        found.append(gather(runs, measures, threads=threads, n_runs=rule.n_runs, progress=progress).values["share"])
+        found.append(gather(runs, measures, threads=threads, n_runs=settings.n_runs, progress=progress).values["share"])
         names.append(animal.name)
     return StateCoverage(names=tuple(names), radii=radii, share=np.array(found))
 

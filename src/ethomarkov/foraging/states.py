@@ -97,7 +97,7 @@ def forage_states(
         Cores to use; called after every state.
     """
     how = how or ForageSettings()
-    rule = CrawlSettings(
+    settings = CrawlSettings(
         duration=model.whole_steps(how.seconds),
         n_runs=how.n_runs,
         drag_ratio=model.drag_ratio,
@@ -111,7 +111,7 @@ def forage_states(
         # From anywhere in the state: runs from one microstate would all begin alike.
         animal = model.confined(level, state, start="stationary")
         rng = generator(how.seed, "forage", state)
-        return cover_states([animal], basis, rule, sweep=how.sweep, rng=rng, threads=inside)
+        return cover_states([animal], basis, settings, sweep=how.sweep, rng=rng, threads=inside)
 
     found = map_tasks(cover, range(n_states), threads=threads, progress=progress, what="states")
     coverage = StateCoverage(

@@ -18,12 +18,12 @@ from ethomarkov.model.paths import Reconstruction, measured_path
 from ethomarkov.paper.data import RATE, PaperData
 from ethomarkov.paper.evidence import PIROUETTE, RUN, Estimates, Evidence, point
 from ethomarkov.paper.published import ENTROPY_RATES, EXPONENTS, GAINS, MSD_LAGS, RADII
-from ethomarkov.paper.scoring import Found
+from ethomarkov.paper.scoring import Estimate
 from ethomarkov.paper.single_worms import SeededEntropy, WormRelaxation
 from ethomarkov.states import Symbols
 from ethomarkov.validation.ensembles import AnimalRunSet, RunSet
 from ethomarkov.validation.splits import CrossValidation
-from ethomarkov.validation.validate import LEAVING, Predictions
+from ethomarkov.validation.validate import TRANSITIONS, Predictions
 
 LONG = 200.0
 """Seconds of path below which no exponent at 130 s can be told."""
@@ -35,41 +35,41 @@ CONFINED_LAGS = (10.0, 100.0)
 
 def table_estimates(data: PaperData) -> Estimates:
     """Let our rules choose from the published tables."""
-    found: Estimates = {}
+    estimates: Estimates = {}
     note = "Our rule on the published table."
     if data.scan is not None:
-        found |= _scan_choices(data.scan, note)
+        estimates |= _scan_choices(data.scan, note)
     if data.lags is not None:
-        found["tau*"] = Found(interval=point(choose_lag(data.lags).value), note=note)
-    return found
+        estimates["tau*"] = Estimate(interval=point(choose_lag(data.lags).value), note=note)
+    return estimates
 
 
 def _scan_choices(scan: EntropyTable, note: str) -> Estimates:
     n_states, n_worms = int(choose_n_states(scan).value), scan.entropy_rate.shape[2]
-    found = {
-        "N*": Found(interval=point(n_states), n_worms=n_worms, note=note),
-        "K*": Found(interval=point(choose_n_delays(scan, n_states).value), n_worms=n_worms, note=note),
+    estimates = {
+        "N*": Estimate(interval=point(n_states), n_worms=n_worms, note=note),
+        "K*": Estimate(interval=point(choose_n_delays(scan, n_states).value), n_worms=n_worms, note=note),
     }
     gains = dict(zip(scan.n_delays.tolist(), gain_intervals(scan, 1000), strict=False))
     followed = np.flatnonzero(np.diff(scan.n_delays) == 1)
     for n_delays in scan.n_delays[followed].tolist():
         if n_delays in GAINS:
-            found[f"gain K={n_delays}"] = Found(interval=gains[n_delays], n_worms=n_worms, note=note)
-    return found
+            estimates[f"gain K={n_delays}"] = Estimate(interval=gains[n_delays], n_worms=n_worms, note=note)
+    return estimates
 
 
 def path_estimates(path: Trajectory, worms: Iterable[int]) -> Estimates:
     """Measure how far worms got; every individual of the path is one of the paper's."""
     far, fit = msd(path, np.array(MSD_LAGS), across_gaps=True), diffusion(msd(path, paper_lags(), across_gaps=True))
-    found: Estimates = {}
+    estimates: Estimates = {}
     for i, worm in enumerate(worms):
         speed = path.cut(i).speed()
-        found[f"worm {worm} slope"] = Found(interval=point(fit.slope[i]), n_worms=1)
-        found[f"worm {worm} exponent"] = Found(interval=point(fit.exponent[i]), n_worms=1)
-        found[f"worm {worm} speed"] = Found(interval=point(float(np.nanmean(speed))), n_worms=1)
+        estimates[f"worm {worm} slope"] = Estimate(interval=point(fit.slope[i]), n_worms=1)
+        estimates[f"worm {worm} exponent"] = Estimate(interval=point(fit.exponent[i]), n_worms=1)
+        estimates[f"worm {worm} speed"] = Estimate(interval=point(float(np.nanmean(speed))), n_worms=1)
         for k, lag in enumerate(MSD_LAGS):
-            found[f"worm {worm} MSD {lag:g} s"] = Found(interval=point(far.msd[i, k]), n_worms=1)
-    return found
+            estimates[f"worm {worm} MSD {lag:g} s"] = Estimate(interval=point(far.msd[i, k]), n_worms=1)
+    return estimates
 
 
 def exponent_estimates(path: Trajectory) -> Estimates:
@@ -77,7 +77,7 @@ def exponent_estimates(path: Trajectory) -> Estimates:
     far = msd(path, paper_lags(), across_gaps=True)
     table = np.array([np.interp(list(EXPONENTS), far.lags, row) for row in far.exponent])
     return {
-        f"exponent at {seconds} s": Found(
+        f"exponent at {seconds} s": Estimate(
             interval=interval_of_mean(table[:, k], "animals", scale="signed"), n_worms=len(table)
         )
         for k, seconds in enumerate(EXPONENTS)
@@ -87,11 +87,11 @@ def exponent_estimates(path: Trajectory) -> Estimates:
 def own_path_estimates(evidence: Evidence) -> Estimates:
     """Measure the paths that were recorded with the postures."""
     path, worms = measured_path(evidence.model), evidence.worms
-    found = exponent_estimates(path) if path is not None and path.segments.longest() > LONG * RATE else {}
+    estimates = exponent_estimates(path) if path is not None and path.segments.longest() > LONG * RATE else {}
     for i, worm in enumerate(worms):
         if path is not None and worm >= 0:
-            found |= path_estimates(path.cut(i), [worm])
-    return found
+            estimates |= path_estimates(path.cut(i), [worm])
+    return estimates
 
 
 # --- from results ----------------------------------------------------------------------------------------------------
@@ -99,20 +99,20 @@ def own_path_estimates(evidence: Evidence) -> Estimates:
 
 def entropy_estimates(evidence: Evidence, scan: EntropyTable) -> Estimates:
     """Read the scan of sequence lengths and numbers of microstates, a partition for every animal."""
-    found = _scan_choices(scan, "")
+    estimates = _scan_choices(scan, "")
     rows, columns = scan.n_delays.tolist(), scan.n_states.tolist()
     for n_delays, n_states in ENTROPY_RATES:
         values = scan.entropy_rate[rows.index(n_delays), columns.index(n_states)]
-        found[f"entropy rate K={n_delays} N={n_states}"] = evidence.over_animals(values)
+        estimates[f"entropy rate K={n_delays} N={n_states}"] = evidence.over_animals(values)
     information = scan.predictive_information[rows.index(11), columns.index(1000)]
-    found["predictive information"] = evidence.over_animals(information)
-    return found
+    estimates["predictive information"] = evidence.over_animals(information)
+    return estimates
 
 
 def seeded_estimates(_: Evidence, seeded: SeededEntropy) -> Estimates:
     """Read the entropy rates of the paper's own worms."""
     return {
-        f"worm {worm} entropy rate": Found(interval=_of_another_partition(rates), n_worms=1)
+        f"worm {worm} entropy rate": Estimate(interval=_of_another_partition(rates), n_worms=1)
         for worm, rates in zip(seeded.worms, seeded.rates, strict=True)
     }
 
@@ -134,20 +134,20 @@ def _of_another_partition(values: FloatArray) -> Interval:
 def time_estimates(evidence: Evidence, relaxed: WormRelaxation) -> Estimates:
     """Read relaxation times of every worm's own chain, and what shuffled symbols reach."""
     chain, scanned = evidence.model.chain, relaxed.lag_scan
-    found = {
-        "tau*": Found(interval=point(choose_lag(scanned.slowest()).value), n_worms=evidence.n_worms),
+    estimates = {
+        "tau*": Estimate(interval=point(choose_lag(scanned.slowest()).value), n_worms=evidence.n_worms),
         "successors": evidence.whole(chain.transition.nnz / chain.states.size),
         "noise floor of P_r": evidence.over_animals(relaxed.floor_of_reversible),
         "noise floor of P": evidence.over_animals(relaxed.floor_of_chain),
     }
     times = scanned.relaxation_times[int(np.abs(scanned.lags - chain.lag).argmin())]
-    found |= {f"reversible time {mode}": evidence.over_animals(times[mode - 2]) for mode in (2, 3, 4, 5, 6, 11)}
+    estimates |= {f"reversible time {mode}": evidence.over_animals(times[mode - 2]) for mode in (2, 3, 4, 5, 6, 11)}
     for i, worm in enumerate(evidence.worms):
         if worm >= 0:
             interval = _time_over_blocks(evidence.model.symbols.mask(i), chain.lag, float(times[0, i]))
-            found[f"worm {worm} reversible time"] = Found(interval=interval, n_worms=evidence.n_worms)
+            estimates[f"worm {worm} reversible time"] = Estimate(interval=interval, n_worms=evidence.n_worms)
     distinct = relaxed.chain_times
-    return found | {
+    return estimates | {
         f"chain time {mode}": evidence.over_animals(distinct[:, mode - 2]) for mode in (2, 3, 4, 5, 6, 11, 21)
     }
 
@@ -170,7 +170,7 @@ def prediction_estimates(evidence: Evidence, predictions: Predictions) -> Estima
         "mixing time of data": predictions.recorded_error,
         "mixing time of simulations": predictions.simulated_error,
     }
-    return {key: Found(interval=error.mixing_time(), n_worms=evidence.n_worms) for key, error in errors.items()}
+    return {key: Estimate(interval=error.mixing_time(), n_worms=evidence.n_worms) for key, error in errors.items()}
 
 
 def drag_estimates(evidence: Evidence, rebuilt: Reconstruction) -> Estimates:
@@ -178,13 +178,13 @@ def drag_estimates(evidence: Evidence, rebuilt: Reconstruction) -> Estimates:
     if rebuilt.drag is None:
         return {}
     note = "The body length was fitted at α = 30, so this is no independent test." if rebuilt.is_fitted else ""
-    return {"drag ratio": Found(interval=rebuilt.drag.median, n_worms=evidence.n_worms, note=note)}
+    return {"drag ratio": Estimate(interval=rebuilt.drag.median, n_worms=evidence.n_worms, note=note)}
 
 
 def run_estimates(evidence: Evidence, animals: AnimalRunSet) -> Estimates:
     """Read what runs of every worm did."""
     runs = animals.animals
-    found = {
+    estimates = {
         "simulated reversals": evidence.over_animals(np.array([one.event_rates[0] for one in runs])),
         "simulated ventral turns": evidence.over_animals(np.array([one.event_rates[1] for one in runs])),
         "simulated rate run to pirouette": evidence.over_animals(np.array([one.leaving[RUN] for one in runs])),
@@ -199,20 +199,20 @@ def run_estimates(evidence: Evidence, animals: AnimalRunSet) -> Estimates:
                 estimate=float(one.slope.mean()), low=float(low), high=float(high), level=0.95, over="runs",
                 n=one.slope.size,
             )  # fmt: skip
-            found[f"worm {worm} simulated slope"] = Found(interval=interval, n_worms=1)
-    return found
+            estimates[f"worm {worm} simulated slope"] = Estimate(interval=interval, n_worms=1)
+    return estimates
 
 
 def confined_estimates(evidence: Evidence, states: RunSet) -> Estimates:
     """Read how far animals get that never leave a state, in body lengths."""
-    found = {}
+    estimates = {}
     for runs in states.runs:
         lags, far = np.log(runs.displacement.lags), np.log(runs.displacement.msd)
         for seconds in CONFINED_LAGS:
             values = np.exp([np.interp(np.log(seconds), lags, row, right=np.nan) for row in far])
             interval = interval_of_mean(values, "runs")
-            found[f"MSD of {runs.name} at {seconds:g} s"] = Found(interval=interval, n_worms=evidence.n_worms)
-    return found
+            estimates[f"MSD of {runs.name} at {seconds:g} s"] = Estimate(interval=interval, n_worms=evidence.n_worms)
+    return estimates
 
 
 def food_estimates(evidence: Evidence, foraging: Foraging) -> Estimates:
@@ -221,18 +221,18 @@ def food_estimates(evidence: Evidence, foraging: Foraging) -> Estimates:
     curve = food_curve(foraging.coverage, shares, normalisation="paired", rng=evidence.seed)
     rows = {name: (curve.probability[k], curve.low[k], curve.high[k]) for k, name in enumerate(curve.names)}
     rows["the average worm"] = (curve.average, curve.average_low, curve.average_high)
-    found = {}
+    estimates = {}
     for name, curves in rows.items():
         for radius in RADII:
             estimate, low, high = (float(np.interp(np.log(radius), np.log(curve.radii), one)) for one in curves)
             interval = Interval(estimate=estimate, low=low, high=high, level=0.95, over="runs", n=curve.n_runs)
-            found[f"food of {name} at {radius:g} L"] = Found(interval=interval, n_worms=evidence.n_worms)
-    return found
+            estimates[f"food of {name} at {radius:g} L"] = Estimate(interval=interval, n_worms=evidence.n_worms)
+    return estimates
 
 
 def split_estimates(evidence: Evidence, splits: CrossValidation) -> Estimates:
     """Read the rates of leaving in runs that were learned from other blocks, divided as published."""
-    simulated = splits.comparisons[LEAVING].simulated
+    simulated = splits.comparisons[TRANSITIONS].simulated
     n_splits, n_animals, n_runs, n_states = simulated.shape
     runs = simulated.swapaxes(1, 2).reshape(n_splits * n_runs, n_animals * n_states)
     rates = weighted_means(runs, np.ones((1, len(runs)))).reshape(n_animals, n_states)

@@ -8,10 +8,10 @@ import numpy as np
 from ethomarkov._core.interval import Interval, Scale, interval_of_mean, jackknife_interval
 from ethomarkov._core.types import FloatArray
 from ethomarkov.model.behaviour import BehaviourModel
-from ethomarkov.paper.scoring import Found
+from ethomarkov.paper.scoring import Estimate
 
 RUN, PIROUETTE = 0, 1
-Estimates = dict[str, Found]
+Estimates = dict[str, Estimate]
 """Our own figures, by the key of the published ones."""
 
 
@@ -38,17 +38,17 @@ class Evidence:
         """Number of individuals."""
         return len(self.model.individuals)
 
-    def over_animals(self, values: FloatArray, scale: Scale = "positive") -> Found:
+    def over_animals(self, values: FloatArray, scale: Scale = "positive") -> Estimate:
         """Average a statistic over animals."""
-        return Found(interval=interval_of_mean(values, "animals", scale=scale), n_worms=self.n_worms)
+        return Estimate(interval=interval_of_mean(values, "animals", scale=scale), n_worms=self.n_worms)
 
-    def pooled(self, value: float, left_out: FloatArray, scale: Scale = "positive") -> Found:
+    def pooled(self, value: float, left_out: FloatArray, scale: Scale = "positive") -> Estimate:
         """Give a figure of all animals together its interval, from its values without each of them."""
-        return Found(interval=jackknife_interval(value, left_out, "animals", scale=scale), n_worms=self.n_worms)
+        return Estimate(interval=jackknife_interval(value, left_out, "animals", scale=scale), n_worms=self.n_worms)
 
-    def whole(self, value: float) -> Found:
+    def whole(self, value: float) -> Estimate:
         """Give a figure of all animals together, which has no interval."""
-        return Found(interval=point(value), n_worms=self.n_worms)
+        return Estimate(interval=point(value), n_worms=self.n_worms)
 
 
 def point(value: float) -> Interval:

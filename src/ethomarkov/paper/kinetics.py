@@ -20,7 +20,7 @@ from ethomarkov.model.behaviour import MACRO
 from ethomarkov.paper.data import RATE
 from ethomarkov.paper.evidence import PIROUETTE, RUN, Estimates, Evidence
 from ethomarkov.paper.published import WAVELENGTHS
-from ethomarkov.paper.scoring import Found
+from ethomarkov.paper.scoring import Estimate
 from ethomarkov.posture import EventSettings, find_events, phase_velocity, wavelength
 from ethomarkov.states import Symbols
 from ethomarkov.validation.correlation import autocorrelation
@@ -41,7 +41,7 @@ class PaperKinetics(Result):
         Why some could not be had, in words.
     """
 
-    estimates: Mapping[str, Found]
+    estimates: Mapping[str, Estimate]
     reasons: tuple[str, ...]
 
 
@@ -55,15 +55,15 @@ def estimate_kinetics(evidence: Evidence, cut: Cut) -> PaperKinetics:
     cut
         Its division into two macrostates.
     """
-    found: Estimates = {}
+    estimates: Estimates = {}
     reasons = []
     measures = (_two_state_estimates, partial(_state_estimates, cut=cut), _biexponential_estimates, _posture_estimates)
     for measure in measures:
         try:
-            found |= measure(evidence)
+            estimates |= measure(evidence)
         except EthomarkovError as error:  # one figure that cannot be had must not cost all the others
             reasons.append(str(error))
-    return PaperKinetics(estimates=found, reasons=tuple(reasons))
+    return PaperKinetics(estimates=estimates, reasons=tuple(reasons))
 
 
 def _two_state_estimates(evidence: Evidence) -> Estimates:
@@ -72,23 +72,23 @@ def _two_state_estimates(evidence: Evidence) -> Estimates:
     coarse = two_state_times(model.symbols, model.tree.states_at(MACRO), np.array([model.chain.lag]))
     estimate, low, high = (float(x) for x in (coarse.times[0, 0], coarse.low[0, 0], coarse.high[0, 0]))
     interval = Interval(estimate=estimate, low=low, high=high, level=0.95, over=coarse.over, n=len(coarse.by_unit))
-    return {"two-state time": Found(interval=interval, n_worms=evidence.n_worms)}
+    return {"two-state time": Estimate(interval=interval, n_worms=evidence.n_worms)}
 
 
 def _state_estimates(evidence: Evidence, cut: Cut) -> Estimates:
     """Kinetics of runs and pirouettes, and what the finer states are."""
     model = evidence.model
     macro, lag = model.states(MACRO), model.chain.lag
-    found = {"coherence": _coherence(evidence, cut), "pirouette measure": _pirouette_share(evidence)}
+    estimates = {"coherence": _coherence(evidence, cut), "pirouette measure": _pirouette_share(evidence)}
     rates = animal_rates(find_dwells(macro, lag), convention="paper")
-    found["rate run to pirouette"] = evidence.over_animals(rates[:, RUN])
-    found["rate pirouette to run"] = evidence.over_animals(rates[:, PIROUETTE])
+    estimates["rate run to pirouette"] = evidence.over_animals(rates[:, RUN])
+    estimates["rate pirouette to run"] = evidence.over_animals(rates[:, PIROUETTE])
     meso = find_dwells(model.states(model.finest), lag)
-    found["mesoscopic dwell"] = _mean_of_pooled(evidence, meso.duration, meso.individual)
-    return found | _trait_estimates(evidence)
+    estimates["mesoscopic dwell"] = _mean_of_pooled(evidence, meso.duration, meso.individual)
+    return estimates | _trait_estimates(evidence)
 
 
-def _coherence(evidence: Evidence, cut: Cut) -> Found:
+def _coherence(evidence: Evidence, cut: Cut) -> Estimate:
     """Give the coherence of the first division its interval, by counting its transitions without each animal."""
     model, lag = evidence.model, evidence.model.chain.lag
     counts = np.array([_transitions(model.states(MACRO).mask(i), lag) for i in range(evidence.n_worms)])
@@ -107,7 +107,9 @@ def _transitions(states: Symbols, lag: float) -> FloatArray:
     return np.asarray(counts + counts.T, dtype=float)
 
 
-def _mean_of_pooled(evidence: Evidence, values: FloatArray, individual: IntArray, scale: Scale = "positive") -> Found:
+def _mean_of_pooled(
+    evidence: Evidence, values: FloatArray, individual: IntArray, scale: Scale = "positive"
+) -> Estimate:
     """Average values of all animals together, such as those of all frames of a state; interval over animals."""
     known = np.isfinite(values)
     total = np.bincount(individual[known], values[known], evidence.n_worms)
@@ -122,15 +124,15 @@ def _biexponential_estimates(evidence: Evidence) -> Estimates:
     """Fit two exponentials to all dwell times of runs and pirouettes, as published."""
     dwells, rng = find_dwells(evidence.model.states(MACRO)), generator(evidence.seed, "biexponential")
     fit = paper_biexponential(dwells, n_resamples=N_RESAMPLES, rng=rng)
-    found = {"biexponential relaxation": Found(interval=fit.relaxation, n_worms=evidence.n_worms)}
+    estimates = {"biexponential relaxation": Estimate(interval=fit.relaxation, n_worms=evidence.n_worms)}
     for k, key in enumerate(("biexponential long", "biexponential short")):
         estimate, low, high = (float(times[k]) for times in (fit.times, fit.times_low, fit.times_high))
         interval = Interval(estimate=estimate, low=low, high=high, level=0.95, over="animals", n=evidence.n_worms)
-        found[key] = Found(interval=interval, n_worms=evidence.n_worms)
-    return found
+        estimates[key] = Estimate(interval=interval, n_worms=evidence.n_worms)
+    return estimates
 
 
-def _pirouette_share(evidence: Evidence) -> Found:
+def _pirouette_share(evidence: Evidence) -> Estimate:
     return evidence.over_animals(time_budget(evidence.model.states(MACRO))[:, PIROUETTE], "share")
 
 
@@ -139,15 +141,15 @@ def _trait_estimates(evidence: Evidence) -> Estimates:
     model = evidence.model
     names, states = model.names(model.finest), model.states(model.finest)
     shares, velocity = time_budget(states), phase_velocity(model.postures)
-    found = _jump_estimates(evidence, names)
+    estimates = _jump_estimates(evidence, names)
     for k, name in enumerate(names):
         rows = np.flatnonzero(states.segments.valid & (states.labels == k))
         owner = states.segments.row_individual[rows]
-        found[f"measure of {name}"] = evidence.over_animals(shares[:, k], "share")
-        found[f"velocity of {name}"] = _mean_of_pooled(evidence, velocity[rows], owner, "signed")
+        estimates[f"measure of {name}"] = evidence.over_animals(shares[:, k], "share")
+        estimates[f"velocity of {name}"] = _mean_of_pooled(evidence, velocity[rows], owner, "signed")
         if name in WAVELENGTHS:
-            found[f"wavelength of {name}"] = _paper_wavelength(evidence, rows)
-    return found
+            estimates[f"wavelength of {name}"] = _paper_wavelength(evidence, rows)
+    return estimates
 
 
 def _jump_estimates(evidence: Evidence, names: Sequence[str]) -> Estimates:
@@ -165,7 +167,7 @@ def _jump_estimates(evidence: Evidence, names: Sequence[str]) -> Estimates:
     }
 
 
-def _paper_wavelength(evidence: Evidence, rows: IntArray) -> Found:
+def _paper_wavelength(evidence: Evidence, rows: IntArray) -> Estimate:
     """Median wavelength in some frames by the published estimate, in up to 5000 of them."""
     model, rows = evidence.model, rows[:: max(1, rows.size // 5000)]
     frames = Series.from_rows(model.postures.values[rows], model.postures.sampling)
@@ -182,18 +184,20 @@ def _posture_estimates(evidence: Evidence) -> Estimates:
         _landmarks(autocorrelation(model.postures.cut(i), 6.0, across_gaps=True).values[0])
         for i in range(evidence.n_worms)
     ]
-    found = {key: evidence.over_animals(np.array([one[key] for one in landmarks]), "signed") for key in landmarks[0]}
+    estimates = {
+        key: evidence.over_animals(np.array([one[key] for one in landmarks]), "signed") for key in landmarks[0]
+    }
     counts = find_events(model.postures, EventSettings.paper()).counts()
     minutes = np.diff(model.postures.segments.offsets) / model.postures.sampling.rate / 60
     for k, key in enumerate(("reversals", "ventral turns", "dorsal turns")):
-        found[key] = evidence.over_animals(counts[:, k] / minutes)
+        estimates[key] = evidence.over_animals(counts[:, k] / minutes)
     try:
         entries = entry_rate(model.states(MACRO), PIROUETTE, shortest=model.chain.lag)
     except EthomarkovError:  # shorter than one window
-        return found
+        return estimates
     for k, centre in enumerate(entries.centres / 60):
-        found[f"pirouettes at {centre:g} min"] = evidence.over_animals(entries.rate[:, k])
-    return found
+        estimates[f"pirouettes at {centre:g} min"] = evidence.over_animals(entries.rate[:, k])
+    return estimates
 
 
 def _landmarks(curves: FloatArray) -> dict[str, float]:
@@ -203,7 +207,7 @@ def _landmarks(curves: FloatArray) -> dict[str, float]:
     below = int(np.flatnonzero(first < 0)[0]) if (first < 0).any() else 0
     trough = int(first[second].argmin())
     peak = trough + int(first[trough : round(3 * RATE)].argmax())
-    found = {
+    estimates = {
         "a1 zero": float(np.interp(0, -first[below - 1 : below + 1], seconds[below - 1 : below + 1]))
         if below
         else np.nan,
@@ -212,5 +216,5 @@ def _landmarks(curves: FloatArray) -> dict[str, float]:
         "a1 peak": float(first[peak]),
         "a1 peak time": float(seconds[peak]),
     }
-    found |= {f"a{k} minimum": float(curves[k - 1][second].min()) for k in (2, 4, 5)}
-    return found | {f"a3 at {t} s": float(curves[2][round(t * RATE)]) for t in (1, 2, 5)}
+    estimates |= {f"a{k} minimum": float(curves[k - 1][second].min()) for k in (2, 4, 5)}
+    return estimates | {f"a3 at {t} s": float(curves[2][round(t * RATE)]) for t in (1, 2, 5)}

@@ -13,7 +13,7 @@ FIGURES: dict[str, Layout] = {
         (
             ("a recorded_traces", "simulated_traces"),
             ("b autocorrelations",),
-            ("c rates_of_events", "d rates_of_leaving"),
+            ("c rates_of_events", "d transition_rates"),
             ("e macrostates_on_map", "path_in_states"),
         ),
         "The Markov model across timescales",
@@ -37,7 +37,7 @@ FIGURES: dict[str, Layout] = {
     "S4": Layout(
         (
             ("a held_out_correlations",),
-            ("b held_out_events", "c held_out_leaving"),
+            ("b held_out_events", "c held_out_transition_rates"),
             ("d successors", "e visits", "f transition_probabilities"),
         ),
         "Cross-validation, and sampling of the chain",

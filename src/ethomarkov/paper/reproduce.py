@@ -28,7 +28,7 @@ from ethomarkov.paper.estimates import (
 from ethomarkov.paper.evidence import Estimates, Evidence
 from ethomarkov.paper.kinetics import PaperKinetics
 from ethomarkov.paper.published import N_WORMS, Published, published_figures
-from ethomarkov.paper.scoring import Found, Row, judge
+from ethomarkov.paper.scoring import Estimate, Row, judge
 from ethomarkov.paper.stages import ALL_STAGES
 from ethomarkov.posture import phase_velocity
 from ethomarkov.study.graph import TICKS, Graph
@@ -307,10 +307,10 @@ def _score(
     return rows
 
 
-def _judge(data: PaperData, found: Estimates, reasons: Sequence[str]) -> tuple[Row, ...]:
+def _judge(data: PaperData, estimates: Estimates, reasons: Sequence[str]) -> tuple[Row, ...]:
     synthetic = data.synthetic is not None
     return tuple(
-        judge(figure, found.get(figure.key, _reason(figure, data, reasons)), synthetic=synthetic)
+        judge(figure, estimates.get(figure.key, _reason(figure, data, reasons)), synthetic=synthetic)
         for figure in published_figures(_worms_named(data))
     )
 
@@ -336,12 +336,12 @@ def _reason(figure: Published, data: PaperData, reasons: Sequence[str]) -> str:
 # --- against the truth of synthetic worms ----------------------------------------------------------------------------
 
 
-def _judge_truth(study: Study, made: SyntheticWorms, found: Estimates, known: KnownTruth) -> Iterator[Row]:
+def _judge_truth(study: Study, made: SyntheticWorms, estimates: Estimates, known: KnownTruth) -> Iterator[Row]:
     """Compare with what is known of synthetic worms."""
     n_worms = len(made.recording.individuals)
     for row in known.rows:
         if row.kind == ESTIMATE:
-            ours = Found(interval=row.found, n_worms=n_worms, note=row.note)
+            ours = Estimate(interval=row.interval, n_worms=n_worms, note=row.note)
             yield judge(_truth(row.quantity, row.unit, row.true), ours)
     valid = study.postures.segments.valid
     states, velocity = made.truth.states[valid], phase_velocity(study.postures)[valid]
@@ -351,7 +351,7 @@ def _judge_truth(study: Study, made: SyntheticWorms, found: Estimates, known: Kn
         truths[f"share of time in {name}"] = (f"measure of {name}", float((states == k).mean()))
         truths[f"phase velocity in {name}"] = (f"velocity of {name}", float(np.nanmean(velocity[states == k])))
     for what, (key, truth) in truths.items():
-        yield judge(_truth(what, "", truth), found.get(key, "the tree of these worms has no state of this name"))
+        yield judge(_truth(what, "", truth), estimates.get(key, "the tree of these worms has no state of this name"))
 
 
 def _truth(what: str, unit: str, value: float) -> Published:

@@ -9,10 +9,10 @@ from ethomarkov.report.results import StudyResults
 from ethomarkov.study import Study
 
 FROM_PAPER: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "scan": ("published_scan", lambda found: found),
-    "lag_scan": ("worm_relaxation", lambda found: found.lag_scan),
-    "noise_floor": ("worm_relaxation", lambda found: found.noise_floor),
-    "spectrum": ("worm_relaxation", lambda found: found.spectrum),
+    "scan": ("published_scan", lambda result: result),
+    "lag_scan": ("worm_relaxation", lambda result: result.lag_scan),
+    "noise_floor": ("worm_relaxation", lambda result: result.noise_floor),
+    "spectrum": ("worm_relaxation", lambda result: result.spectrum),
 }
 """Results that figures ask for, and what the reproduction has for them."""
 

@@ -19,7 +19,7 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "resembles", "is unlike", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Estimate:
     """Our own figure.
 
     Parameters
@@ -55,14 +55,14 @@ class Row:
     reason: str
 
 
-def judge(published: Published, found: Found | str, *, synthetic: bool = False) -> Row:
+def judge(published: Published, ours: Estimate | str, *, synthetic: bool = False) -> Row:
     """Judge our figure by the published one.
 
     Parameters
     ----------
     published
         The figure of the paper, or the truth.
-    found
+    ours
         Ours, or the reason why there is none.
     synthetic
         Ours is of synthetic worms, which were made to resemble the paper's and can be no more than alike or unlike.
@@ -89,16 +89,16 @@ def judge(published: Published, found: Found | str, *, synthetic: bool = False) 
     independent; those of the same twelve worms share their sampling error, so that even a difference within the limits
     may then be one of method.
     """
-    if isinstance(found, str) or not math.isfinite(found.interval.estimate):
-        reason = found if isinstance(found, str) else f"ours is not defined. {found.note}".strip()
+    if isinstance(ours, str) or not math.isfinite(ours.interval.estimate):
+        reason = ours if isinstance(ours, str) else f"ours is not defined. {ours.note}".strip()
         return Row(published=published, ours=None, verdict="cannot be judged", reason=reason)
-    if published.pooled and found.n_worms < N_WORMS:
-        share = _distance(published, found.interval.estimate)
-        reason = f"the published figure rests on one partition of all twelve worms; of {found.n_worms} ours is {share}"
-        return Row(published=published, ours=found.interval, verdict="cannot be judged", reason=reason)
-    few = found.n_worms < published.of_worms
-    agrees, reason = _compare_few(published, found) if few else _compare(published, found.interval)
-    return _row(published, found, reason, agrees=agrees, synthetic=synthetic and published.source != "truth")
+    if published.pooled and ours.n_worms < N_WORMS:
+        share = _distance(published, ours.interval.estimate)
+        reason = f"the published figure rests on one partition of all twelve worms; of {ours.n_worms} ours is {share}"
+        return Row(published=published, ours=ours.interval, verdict="cannot be judged", reason=reason)
+    few = ours.n_worms < published.of_worms
+    agrees, reason = _compare_few(published, ours) if few else _compare(published, ours.interval)
+    return _row(published, ours, reason, agrees=agrees, synthetic=synthetic and published.source != "truth")
 
 
 def _compare(published: Published, ours: Interval) -> tuple[bool | None, str]:
@@ -120,10 +120,10 @@ def _compare(published: Published, ours: Interval) -> tuple[bool | None, str]:
     return gap <= limit, f"by {which}: {share}{_ratio(gap, limit, 'half-widths')}"
 
 
-def _compare_few(published: Published, found: Found) -> tuple[bool | None, str]:
+def _compare_few(published: Published, ours: Estimate) -> tuple[bool | None, str]:
     """Judge a figure of fewer worms than were published by the spread of single worms."""
-    shown = f"{found.n_worms} of {published.of_worms} worms"
-    limits, estimate = published.limits_of(found.n_worms), found.interval.estimate
+    shown = f"{ours.n_worms} of {published.of_worms} worms"
+    limits, estimate = published.limits_of(ours.n_worms), ours.interval.estimate
     if limits is None:
         return None, f"{shown}, and the paper does not say how far single worms spread"
     agrees = limits[0] <= estimate <= limits[1]
@@ -132,13 +132,13 @@ def _compare_few(published: Published, found: Found) -> tuple[bool | None, str]:
     return agrees, f"by the {kind} range over worms, {limits[0]:.3g} to {limits[1]:.3g} for {shown}: {place}"
 
 
-def _row(published: Published, found: Found, reason: str, *, agrees: bool | None, synthetic: bool) -> Row:
+def _row(published: Published, ours: Estimate, reason: str, *, agrees: bool | None, synthetic: bool) -> Row:
     verdict: Verdict = "cannot be judged"
     if agrees is not None:
         words: tuple[Verdict, Verdict] = ("is unlike", "resembles") if synthetic else ("differs", "agrees")
         verdict = words[agrees]
-    reason = f"{reason}. {found.note}" if found.note else reason
-    return Row(published=published, ours=found.interval, verdict=verdict, reason=reason)
+    reason = f"{reason}. {ours.note}" if ours.note else reason
+    return Row(published=published, ours=ours.interval, verdict=verdict, reason=reason)
 
 
 def _reach(ours: Interval, value: float) -> float | None:

@@ -41,9 +41,9 @@ COMMANDS: dict[str, dict[str, Layout]] = {
         "autocorrelation.png": Layout((("autocorrelations",),), width=10.5),
         "distributions.png": Layout((("mode_densities",),), width=10.5),
         "prediction.png": Layout((("prediction_errors", "held_out_gain", "entries"),), width=14.0),
-        "rates.png": Layout((("rates_of_events", "rates_of_leaving"),), width=11.6),
+        "rates.png": Layout((("rates_of_events", "transition_rates"),), width=11.6),
         "cross_validation.png": Layout(
-            (("held_out_correlations",), ("cross_validated_events", "cross_validated_leaving")), width=13.6
+            (("held_out_correlations",), ("cross_validated_events", "cross_validated_transition_rates")), width=13.6
         ),
     },
     "forage": {"forage.png": Layout((("foraging_examples", "food_curve", "time_and_food"),), width=15.0)},

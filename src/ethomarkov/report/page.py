@@ -182,9 +182,9 @@ def _environment() -> Environment:
     return environment
 
 
-def _format_interval(found: dict[str, float], unit: str = "") -> str:
+def _format_interval(limits: dict[str, float], unit: str = "") -> str:
     """Write an interval as people do, and say over what it was taken."""
-    interval = Interval(**found)  # type: ignore[arg-type]
+    interval = Interval(**limits)  # type: ignore[arg-type]
     if not np.isfinite(interval.estimate):
         return "not defined"
     if not np.isfinite(interval.low):

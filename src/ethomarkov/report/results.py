@@ -273,7 +273,7 @@ def _foraging_paths(results: "StudyResults") -> dict[str, Trajectory] | None:
     found, settings, model = results["foraging"], results["settings"], results.study.model
     if found is None or results["body_basis"] is None:
         return None
-    rule = CrawlSettings(
+    how = CrawlSettings(
         duration=model.whole_steps(EXAMPLE_SECONDS),
         n_runs=1,
         drag_ratio=settings.drag_ratio,
@@ -282,7 +282,7 @@ def _foraging_paths(results: "StudyResults") -> dict[str, Trajectory] | None:
     )
     animals = [model.confined(found.level, k, start="stationary") for k in range(found.level)]
     return {
-        name: next(crawl(animal, results["body_basis"], rule, rng=settings.seed))[1]
+        name: next(crawl(animal, results["body_basis"], how, rng=settings.seed))[1]
         for name, animal in zip(found.curve.names, animals, strict=True)
     }
 

@@ -59,24 +59,24 @@ def _animal_rows(study: "Study") -> Iterator[Row]:
         }
 
 
-def application_tables(found: Application) -> Tables:
+def application_tables(application: Application) -> Tables:
     """List new animals, and whether the model covers them."""
-    return {"application.csv": _application_rows(found)}
+    return {"application.csv": _application_rows(application)}
 
 
-def _application_rows(found: Application) -> Iterator[Row]:
-    frames, shares = found.frames, found.macrostate_shares
-    for k, individual in enumerate(found.individuals):
+def _application_rows(application: Application) -> Iterator[Row]:
+    frames, shares = application.frames, application.macrostate_shares
+    for k, individual in enumerate(application.individuals):
         yield {
             "individual": individual,
             "frames": int(frames[k]),
-            "flag": found.flag[k],
-            **{name: _number(getattr(found, name)[k]) for name in QUANTITIES},
+            "flag": application.flag[k],
+            **{name: _number(getattr(application, name)[k]) for name in QUANTITIES},
             **{
                 f"share_{name.replace(' ', '_')}": _number(shares[k, j])
-                for j, name in enumerate(found.macrostate_names)
+                for j, name in enumerate(application.macrostate_names)
             },
-            "reason": found.reason[k],
+            "reason": application.reason[k],
         }
 
 
@@ -148,8 +148,8 @@ def _budget_rows(study: "Study", kinetics: Kinetics) -> Iterator[Row]:
         yield {"animal": name, **{f"share of {state}": float(share) for state, share in shares}}
 
 
-def _transition_rows(found: Mapping[int, Kinetics]) -> Iterator[Row]:
-    for kinetics in found.values():
+def _transition_rows(by_level: Mapping[int, Kinetics]) -> Iterator[Row]:
+    for kinetics in by_level.values():
         for i, before in enumerate(kinetics.names):
             for j, after in enumerate(kinetics.names):
                 if i != j:
@@ -169,32 +169,32 @@ def _transition_rows(found: Mapping[int, Kinetics]) -> Iterator[Row]:
 # --- paths and foraging ----------------------------------------------------------------------------------------------
 
 
-def path_tables(found: Reconstruction, spread: Diffusion | None) -> Tables:
+def path_tables(rebuilt: Reconstruction, spread: Diffusion | None) -> Tables:
     """List computed paths beside measured ones, animal by animal.
 
     Parameters
     ----------
-    found
+    rebuilt
         Computed paths.
     spread
         Diffusion of the measured ones; see `measured_diffusion`.
     """
-    return {"path.csv": _path_rows(found, spread)}
+    return {"path.csv": _path_rows(rebuilt, spread)}
 
 
-def _path_rows(found: Reconstruction, spread: Diffusion | None) -> Iterator[Row]:
-    for k, name in enumerate(found.computed.segments.individuals):
-        computed = found.computed.cut(k).speed()
+def _path_rows(rebuilt: Reconstruction, spread: Diffusion | None) -> Iterator[Row]:
+    for k, name in enumerate(rebuilt.computed.segments.individuals):
+        computed = rebuilt.computed.cut(k).speed()
         row: Row = {
             "animal": name,
-            "length_unit": found.computed.length_unit,
-            "body_length": float(found.body_length[k]),
-            "body_length_is_fitted": found.is_fitted,
+            "length_unit": rebuilt.computed.length_unit,
+            "body_length": float(rebuilt.body_length[k]),
+            "body_length_is_fitted": rebuilt.is_fitted,
             "speed_computed": float(np.nanmean(computed)) if np.isfinite(computed).any() else float("nan"),
-            "speed_correlation": float(found.speed_correlation[k]),
+            "speed_correlation": float(rebuilt.speed_correlation[k]),
         }
-        if found.drag is not None:
-            fit = found.drag.median_by_individual[k]
+        if rebuilt.drag is not None:
+            fit = rebuilt.drag.median_by_individual[k]
             row |= {"drag_ratio": fit.estimate, "drag_low": fit.low, "drag_high": fit.high}
         if spread is not None:
             row |= {"diffusion": float(spread.coefficient[k]), "exponent": float(spread.exponent[k])}

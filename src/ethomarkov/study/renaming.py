@@ -20,7 +20,7 @@ FIELDS_OF_STATES: Mapping[str, tuple[str, ...]] = {"Runs": ("name",), "BearingSp
 """The same in runs of states; in those of animals they name animals."""
 TEXT_FIELDS: Mapping[str, tuple[str, ...]] = {"Validation": ("warnings",), "RunSet": ("reasons",)}
 """Fields of sentences, in which the name of a state stands in such a phrase or in quotation marks."""
-PHRASE = "rate of leaving "
+PHRASE = "transition rate out of "
 
 
 def renamed(result: Found, names: Mapping[str, str], *, is_of_states: bool = False) -> Found:

@@ -1,4 +1,4 @@
-"""One animal against runs of its own Markov animal."""
+"""Statistics of one animal beside those of simulated runs of its own model."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from ethomarkov._core.interval import weighted_means
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
-from ethomarkov.coarse.kinetics import Dwells, animal_rates, find_dwells, leaving_rate
+from ethomarkov.coarse.kinetics import Dwells, animal_rates, find_dwells, transition_rate
 from ethomarkov.locomotion import Trajectory
 from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd
 from ethomarkov.locomotion.ensemble import CrawlSettings, Gathered, move
@@ -34,7 +34,7 @@ from ethomarkov.validation.runs import (
 
 CHECKED = ("deviation", "events", "speed", "msd", "correlation", "density")
 """Measures of `run_measures` that a check needs."""
-KEPT_RUNS = 200
+CURVE_RUNS = 200
 """Runs whose curves are kept for figures; numbers rest on all of them."""
 RANGE = (2.5, 97.5)
 UNKNOWN = (float("nan"), float("nan"))
@@ -46,16 +46,22 @@ class Check(Result):
 
     Parameters
     ----------
-    animal, statistic, unit
-        What it is.
-    data, data_low, data_high
-        Of the animal, with an interval over its own events; NaN where it has none.
+    animal
+        Name of the animal.
+    statistic
+        Name of the statistic.
+    unit
+        Unit of the statistic.
+    data
+        Value of the animal.
+    data_low, data_high
+        Limits of the 95 % interval over the animal's own events; NaN where it has none.
     simulation
         Mean over runs of the same duration.
     low, high
-        Between which 95 % of the runs lie: where the animal should be if it were one of them.
+        Limits between which 95 % of the runs lie.
     n_runs
-        How many.
+        Number of runs.
     """
 
     animal: str
@@ -82,18 +88,22 @@ class Check(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnimalCheck(Result):
-    """Everything compared for one animal.
+    """All statistics of one animal beside those of its simulated runs.
 
     Parameters
     ----------
     name
-        Of the animal.
+        Name of the animal.
     checks
-        One per statistic.
-    correlation, run_correlation
-        Autocorrelation of the animal's modes, and of some of its runs.
-    density, run_density
-        The same of the distribution of modes.
+        Comparison of every statistic.
+    correlation
+        Autocorrelation of the animal's modes.
+    run_correlation
+        Autocorrelation of the modes of some of its runs.
+    density
+        Distribution of the animal's modes.
+    run_density
+        Distribution of the modes of some of its runs.
     """
 
     name: str
@@ -106,7 +116,7 @@ class AnimalCheck(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnimalRuns(Result):
-    """All that one ensemble of runs tells of an animal.
+    """One animal beside an ensemble of runs of its own model.
 
     Parameters
     ----------
@@ -115,11 +125,11 @@ class AnimalRuns(Result):
     runs
         The runs, summarised; None for animals without a body.
     slope
-        Of the mean squared displacement of every run between 60 and 100 s, per second; NaN where runs are short.
+        Slope of the mean squared displacement of every run between 60 and 100 s, per second; NaN where runs are short.
     event_rates
-        Reversals, ventral and dorsal turns per minute by the published rule, mean over runs; NaN without a body wave.
+        Reversals, ventral and dorsal turns per minute as published, mean over runs; NaN without a body wave.
     leaving
-        Rate of leaving each macrostate, seen once per passage: one over the mean stay in all runs.
+        Transition rate out of each macrostate, seen once per passage: one over the mean dwell time in all runs.
     entered
         Entries into the second macrostate per minute.
     """
@@ -144,55 +154,56 @@ def observe_animal(
     seed: int = 0,
     threads: int = 1,
 ) -> AnimalRuns:
-    """Simulate one animal once, and measure all that is asked of its runs anywhere.
+    """Simulate runs of one animal, and compare the animal with them.
 
     Parameters
     ----------
     model, individual
-        The animal.
+        Model, and index of the animal.
     n_runs
-        Simulated runs, of its own duration.
+        Number of simulated runs, as long as the recording.
     lengths
-        Of all bodies, as from `body_lengths`, where they are known already.
+        Body lengths of all animals, as from `body_lengths`, where they are known already.
     seed, threads
-        Of the runs; cores to use.
+        Random seed of the runs; cores to use.
     """
     ensemble = _ensemble(model, individual, n_runs, seed, lengths)
     found = ensemble.gather(tuple(dict.fromkeys((*SUMMARY, *CHECKED))), threads=threads)
-    stays, body = _walked_dwells(ensemble, threads), model.has_body
+    dwells, body = _walked_dwells(ensemble, threads), model.has_body
     return AnimalRuns(
-        check=_compare(ensemble, individual, found, stays),
+        check=_compare(ensemble, individual, found, dwells),
         runs=summarise_runs(ensemble, found) if body else None,
         slope=_fit(ensemble, found).slope if body else np.full(n_runs, np.nan),
         event_rates=found.values["events"][:, 1].mean(axis=0) if model.is_worm else np.full(len(EVENT_KINDS), np.nan),
-        leaving=np.array([1 / stays.in_state(state).mean for state in range(MACRO)]),
-        entered=60 * len(stays.in_state(MACRO - 1)) / (ensemble.rule.duration * n_runs),
+        leaving=np.array([1 / dwells.in_state(state).mean for state in range(MACRO)]),
+        entered=60 * len(dwells.in_state(MACRO - 1)) / (ensemble.settings.duration * n_runs),
     )
 
 
 def _ensemble(
     model: BehaviourModel, individual: int, n_runs: int, seed: int, lengths: FloatArray | None = None
 ) -> Ensemble:
-    rule = _rule(model, individual, n_runs, lengths)
-    return Ensemble(model=model, animal=model.animal(individual), rule=rule, seed=seed)
+    settings = _crawl_settings(model, individual, n_runs, lengths)
+    return Ensemble(model=model, animal=model.animal(individual), settings=settings, seed=seed)
 
 
 def _walked_dwells(ensemble: Ensemble, threads: int) -> Dwells:
-    """List the stays in macrostates of the walks behind the runs, seen once per passage."""
+    """List the dwells in macrostates of the walks behind the runs, seen once per passage."""
     return find_dwells(ensemble.walks(threads).relabel(ensemble.model.tree.states_at(MACRO)))
 
 
-def _compare(ensemble: Ensemble, individual: int, found: Gathered, stays: Dwells) -> AnimalCheck:
-    """Set all statistics of an animal beside those of its runs."""
-    model, rule, name = ensemble.model, ensemble.rule, ensemble.animal.name
-    postures, values = model.postures.cut(individual), found.values
-    own, runs = _numbers(model, postures, _own_path(model, individual, postures, rule)), _run_numbers(ensemble, found)
+def _compare(ensemble: Ensemble, individual: int, gathered: Gathered, dwells: Dwells) -> AnimalCheck:
+    """Compare all statistics of an animal with those of its runs."""
+    model, settings, name = ensemble.model, ensemble.settings, ensemble.animal.name
+    postures, values = model.postures.cut(individual), gathered.values
+    own = _numbers(model, postures, _own_path(model, individual, postures, settings))
+    runs = _run_numbers(ensemble, gathered)
     intervals = _number_intervals(model, postures)
     checks = [
         _check((name, what, unit), own[k], runs[:, k], intervals.get(what, UNKNOWN))
-        for k, (what, unit) in enumerate(_number_names(model, rule))
+        for k, (what, unit) in enumerate(_number_names(model, settings))
     ]
-    checks += _kinetic_checks(ensemble, individual, stays)
+    checks += _kinetic_checks(ensemble, individual, dwells)
     edges = default_edges(model.postures)
     correlation, density = autocorrelation(postures, CORRELATION_SECONDS), mode_density(postures, edges)
     for what, unit, data, key, distance in (
@@ -200,25 +211,27 @@ def _compare(ensemble: Ensemble, individual: int, found: Gathered, stays: Dwells
         ("distribution, divergence from the mean run", "bit", density.share[0], "density", _divergence),
     ):
         checks.append(_curve_check((name, what, unit), data, values[key], distance))
-    kept = tuple(str(k) for k in range(min(rule.n_runs, KEPT_RUNS)))
+    kept = tuple(str(k) for k in range(min(settings.n_runs, CURVE_RUNS)))
     return AnimalCheck(
         name=name,
         checks=tuple(checks),
         correlation=correlation,
         run_correlation=Autocorrelation(
             lags=correlation.lags,
-            values=values["correlation"][:KEPT_RUNS],
+            values=values["correlation"][:CURVE_RUNS],
             n_pairs=np.repeat(correlation.n_pairs[:1], len(kept), axis=0),
             individuals=kept,
             over="runs",
         ),
         density=density,
-        run_density=ModeDensity(edges=edges, share=values["density"][:KEPT_RUNS], individuals=kept, over="runs"),
+        run_density=ModeDensity(edges=edges, share=values["density"][:CURVE_RUNS], individuals=kept, over="runs"),
     )
 
 
-def _rule(model: BehaviourModel, individual: int, n_runs: int, lengths: FloatArray | None = None) -> CrawlSettings:
-    """Ask for runs of the animal's own duration and length."""
+def _crawl_settings(
+    model: BehaviourModel, individual: int, n_runs: int, lengths: FloatArray | None = None
+) -> CrawlSettings:
+    """Choose settings of runs of the animal's own duration and length."""
     path = measured_path(model) if model.has_body else None
     if path is not None and lengths is None:
         lengths = body_lengths(model)[0]
@@ -237,33 +250,33 @@ def _rule(model: BehaviourModel, individual: int, n_runs: int, lengths: FloatArr
 
 
 def run_duration(model: BehaviourModel, n_frames: int) -> float:
-    """Seconds of runs as long as a recording."""
+    """Round the duration of a recording to whole simulated steps, in seconds."""
     return model.whole_steps(n_frames / model.postures.sampling.rate)
 
 
-def _own_path(model: BehaviourModel, individual: int, postures: Series, rule: CrawlSettings) -> Trajectory:
+def _own_path(model: BehaviourModel, individual: int, postures: Series, settings: CrawlSettings) -> Trajectory:
     """Give the animal's measured path, else the one computed from its own postures."""
     measured = measured_path(model)
-    if measured is not None and measured.length_unit == rule.length_unit:
+    if measured is not None and measured.length_unit == settings.length_unit:
         path = measured.cut(individual)
         if np.isfinite(path.centroid).any():
             return path
-    return move(postures, model.body_basis(), rule) if model.has_body else no_path(postures)
+    return move(postures, model.body_basis(), settings) if model.has_body else no_path(postures)
 
 
-def _number_names(model: BehaviourModel, rule: CrawlSettings) -> list[tuple[str, str]]:
-    """Name the numbers that this kind of animal has, with their units."""
+def _number_names(model: BehaviourModel, settings: CrawlSettings) -> list[tuple[str, str]]:
+    """Name the statistics that this kind of animal has, with their units."""
     names = [(f"standard deviation of a{k + 1}", "") for k in range(min(model.postures.n_components, N_MODES))]
     if model.is_worm:
         names += [(f"{kind}s", "1/min") for kind in EVENT_KINDS]
     if model.has_body:
-        unit = rule.length_unit
+        unit = settings.length_unit
         names += [("speed over one second", f"{unit}/s"), ("diffusion coefficient", f"{unit}²/s")]
     return names
 
 
 def _numbers(model: BehaviourModel, postures: Series, path: Trajectory) -> FloatArray:
-    """Measure them, in this order."""
+    """Measure the statistics of `_number_names`, in this order."""
     values = deviations(postures).tolist()
     if model.is_worm:
         values += find_events(postures).rates()[0].tolist()
@@ -272,20 +285,20 @@ def _numbers(model: BehaviourModel, postures: Series, path: Trajectory) -> Float
     return np.array(values)
 
 
-def _run_numbers(ensemble: Ensemble, found: Gathered) -> FloatArray:
-    """Give the same of all runs."""
-    values = found.values
+def _run_numbers(ensemble: Ensemble, gathered: Gathered) -> FloatArray:
+    """Collect the same statistics of all runs."""
+    values = gathered.values
     columns = [values["deviation"]]
     if ensemble.model.is_worm:
         columns.append(values["events"][:, 0])
     if ensemble.model.has_body:
-        columns += [values["speed"][:, None], _fit(ensemble, found).coefficient[:, None]]
+        columns += [values["speed"][:, None], _fit(ensemble, gathered).coefficient[:, None]]
     return np.concatenate(columns, axis=1)
 
 
-def _fit(ensemble: Ensemble, found: Gathered) -> Diffusion:
+def _fit(ensemble: Ensemble, gathered: Gathered) -> Diffusion:
     """Fit the diffusion of runs between 60 and 100 s; NaN for runs that are too short."""
-    return diffusion(displacement_at(fit_lags(found.path.sampling.rate), found, ensemble.rule))
+    return diffusion(displacement_at(fit_lags(gathered.path.sampling.rate), gathered, ensemble.settings))
 
 
 def _number_intervals(model: BehaviourModel, postures: Series) -> dict[str, tuple[float, float]]:
@@ -332,15 +345,16 @@ def _check(what: tuple[str, str, str], data: float, runs: FloatArray, interval: 
     )
 
 
-def _kinetic_checks(ensemble: Ensemble, individual: int, stays: Dwells) -> Iterator[Check]:
-    """Compare the rates of leaving the macrostates, seen once per passage; walks alone tell them."""
+def _kinetic_checks(ensemble: Ensemble, individual: int, dwells: Dwells) -> Iterator[Check]:
+    """Compare the transition rates out of the macrostates, seen once per passage; walks alone give them."""
     model, name = ensemble.model, ensemble.animal.name
-    rates = animal_rates(stays)
+    rates = animal_rates(dwells)
     own = find_dwells(model.states(MACRO).mask(individual), model.steps[1])
     data = animal_rates(own)[individual]
     for state, what in enumerate(model.names(MACRO)):
-        limits = leaving_rate(own, state, over="events")
-        yield _check((name, f"rate of leaving {what}", "1/s"), data[state], rates[:, state], (limits.low, limits.high))
+        limits = transition_rate(own, state, over="events")
+        about = (name, f"transition rate out of {what}", "1/s")
+        yield _check(about, data[state], rates[:, state], (limits.low, limits.high))
 
 
 def _curve_check(

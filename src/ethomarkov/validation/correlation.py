@@ -1,4 +1,4 @@
-"""How posture remembers itself: autocorrelation of data and of simulated runs."""
+"""Autocorrelation of the posture modes, in data and in simulated runs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ class Autocorrelation(Result):
     Parameters
     ----------
     lags
-        Seconds, from zero on.
+        Lags in seconds, from zero on.
     values
-        One at lag zero, or the covariance if not normalised. NaN where a lag has no pair, and for a component that
-        never changes.
+        Autocorrelation, one at lag zero, or the covariance if not normalised. NaN where a lag has no pair, and for a
+        component that never changes.
     n_pairs
-        Pairs of frames behind every value. They overlap: they are not independent observations.
+        Number of pairs of frames behind every value. They overlap: they are not independent observations.
     individuals
         Names of the animals or runs.
     over
-        What they are, in words: "animals" or "runs".
+        What the rows are, in words: "animals" or "runs".
     """
 
     lags: FloatArray = array_field("lag", unit="s")
@@ -52,7 +52,7 @@ class Autocorrelation(Result):
 def autocorrelation(
     series: Series, seconds: float = 10.0, *, normalise: bool = True, across_gaps: bool = False, over: str = "animals"
 ) -> Autocorrelation:
-    """Correlate every component with itself, per animal, over all pairs of frames up to `seconds` apart.
+    """Compute the autocorrelation of every component, per animal, at all lags up to `seconds`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which postures occur: densities of the mode amplitudes, and how far data and simulation are apart."""
+"""Distributions of the mode amplitudes, and their divergence between data and simulation."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ class ModeDensity(Result):
     Parameters
     ----------
     edges
-        Ascending, of each component.
+        Edges of the bins of each component, ascending.
     share
         Share of frames in each cell. The first and last cell lie beyond the edges, so that shares add up to one; NaN
         for individuals without a frame.
     individuals
         Names of the animals or runs.
     over
-        What they are, in words: "animals" or "runs".
+        What the rows are, in words: "animals" or "runs".
     """
 
     edges: FloatArray = array_field("component", "edge")
@@ -69,9 +69,9 @@ class Distance(Result):
     kolmogorov_smirnov
         Largest difference of the cumulative distributions, at the edges.
     null_jensen_shannon, null_kolmogorov_smirnov
-        The same between two random halves of the data; no rows if there is a single animal.
+        Distance of two random halves of the data from each other; no rows if there is a single animal.
     over
-        What was divided into halves.
+        What was divided into halves, in words.
     """
 
     jensen_shannon: FloatArray = array_field("component", unit="bit")
@@ -125,7 +125,7 @@ def default_edges(series: Series, n_bins: int = 40, share: float = 0.998) -> Flo
 
 
 def mode_density(series: Series, edges: FloatArray, *, over: str = "animals") -> ModeDensity:
-    """Count how often values fall between edges, per animal or run.
+    """Compute histograms of every component on given edges, per animal or run.
 
     Parameters
     ----------

@@ -33,11 +33,11 @@ class EntryRate(Result):
     observed
         Seconds in which an entry would have been seen.
     state
-        Which was entered.
+        Index of the state that was entered.
     individuals
         Names of the animals or runs.
     over
-        What they are, in words: "animals" or "runs".
+        What the rows are, in words: "animals" or "runs".
     """
 
     starts: FloatArray = array_field("window", unit="s")
@@ -74,7 +74,7 @@ class EntryRate(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift(Result):
-    """A straight line through the rates of each animal, and whether its slope may be chance.
+    """Drift of a rate: a straight line through the rates of each animal, and whether its slope may be chance.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ class Drift(Result):
     p_value
         Share of time-shuffled recordings whose mean slope is at least as steep, up or down.
     n_shuffles
-        Behind the p-value.
+        Number of shuffled recordings behind the p-value.
     n_windows
-        Windows that do not overlap, from which the lines were drawn.
+        Number of windows that do not overlap, to which the lines were fitted.
     """
 
     slope: FloatArray = array_field("unit", unit="1/min/h")
@@ -105,7 +105,7 @@ class Drift(Result):
 
     @property
     def sentence(self) -> str:
-        """Say in a sentence what was found."""
+        """Say in a sentence whether the rate drifts."""
         if np.isnan(self.p_value):
             return "Too few windows were observed to tell whether the rate drifts."
         found = f"from {self.first:.2g} to {self.last:.2g} per minute"
@@ -130,24 +130,25 @@ def entry_rate(
     Parameters
     ----------
     symbols
-        States in time, such as runs and pirouettes.
+        State sequences, such as runs and pirouettes.
     state
         Whose entries are counted.
     window, step
         Seconds of a window, and from one window to the next.
     shortest
-        Seconds that a stay must last to count. Use the lag of the chain, which sees no shorter ones.
+        Shortest dwell time in seconds that counts. Use the lag of the chain, which sees no shorter ones.
     over
         What the individuals are: "animals" or "runs".
 
     Notes
     -----
-    Fig. S10. A stay counts where it begins. The published rates divide by the whole window whatever was missing; here
-    a frame counts as observed if an entry at it would have been seen: the frame before and the shortest stay from it
+    Fig. S10. A dwell counts where it begins. The published rates divide by the whole window whatever was missing; here
+    a frame counts as observed if an entry at it would have been seen: the frame before and the shortest dwell from it
     on lie in the same gap-free run. So gaps neither lower nor raise the rate.
     """
     shortest_frames = symbols.sampling.nearest_frames(shortest, "shortest") if shortest > 0 else 1
-    window_frames, step_frames = (symbols.sampling.nearest_frames(*item) for item in ((window, "window"), (step, "step")))
+    window_frames = symbols.sampling.nearest_frames(window, "window")
+    step_frames = symbols.sampling.nearest_frames(step, "step")
     watched = symbols.segments.trim(1, shortest_frames - 1)
     longest = int(np.diff(symbols.segments.offsets).max())
     if longest < window_frames:
@@ -178,7 +179,7 @@ def drift(rates: EntryRate, *, n_shuffles: int = 2000, rng: Rng = 0) -> Drift:
     rates
         In windows; of overlapping ones only those are used that do not overlap.
     n_shuffles
-        Recordings with windows in random order, from which chance is told.
+        Number of recordings with windows in random order, which give the null distribution.
     rng
         Seed or generator.
 
@@ -214,7 +215,7 @@ def drift(rates: EntryRate, *, n_shuffles: int = 2000, rng: Rng = 0) -> Drift:
 
 
 def _entry_rows(symbols: Symbols, state: int, shortest_frames: int, watched: Segments) -> IntArray:
-    """Rows at which a long enough stay was seen to begin."""
+    """Rows at which a long enough dwell was seen to begin."""
     dwells = find_dwells(symbols).in_state(state)
     first = np.rint(dwells.start * symbols.sampling.rate).astype(np.int64) + symbols.segments.offsets[dwells.individual]
     rows: IntArray = first[(dwells.n_steps >= shortest_frames) & watched.valid[first]]

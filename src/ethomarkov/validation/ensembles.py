@@ -28,9 +28,9 @@ class RunSettings:
     Parameters
     ----------
     n_runs
-        Of every animal or state.
+        Number of runs of every animal or state.
     seconds
-        Of every run, to the nearest simulated step.
+        Duration of every run in seconds, rounded to simulated steps.
     unfolding
         How microstates become postures; as in the model where None.
     ring
@@ -53,11 +53,11 @@ class RunSet(Result):
     Parameters
     ----------
     runs
-        Of each.
+        Summary of the runs of each animal or state.
     measured
-        How far the recorded animals got; None for states, and where no path was measured.
+        Mean squared displacement of the recorded animals; None for states, and where no path was measured.
     body_length
-        Of every recorded animal in the unit of its path; NaN where unknown.
+        Body length of every recorded animal in the unit of its path; NaN where unknown.
     is_fitted
         Whether a body length was not recorded and had to be fitted to the measured speed.
     reasons
@@ -81,11 +81,11 @@ class AnimalRunSet(Result):
     Parameters
     ----------
     animals
-        Those that have enough data for a model of their own.
+        The animals that have enough data for a model of their own, each against its runs.
     numbers
-        Their indices among all animals.
+        Indices of these animals among all animals.
     reasons
-        Why the others have none, in words.
+        Why the other animals have no model, in words.
     """
 
     animals: tuple[AnimalRuns, ...]
@@ -96,7 +96,7 @@ class AnimalRunSet(Result):
 def run_animals(
     model: BehaviourModel, animal: str, how: RunSettings, *, threads: int = 1, progress: Progress | None = None
 ) -> RunSet:
-    """Simulate runs of animals, and measure how far they get.
+    """Simulate runs of animals, and measure their displacement, speed and events.
 
     Parameters
     ----------
@@ -113,10 +113,12 @@ def run_animals(
     duration, found = model.whole_steps(how.seconds), []
     for individual, one in _animals(model, animal):
         length, unit = _length(model, lengths, individual)
-        rule = replace(_rule(model, how, duration), body_length=length, length_unit=unit)
-        found.append(simulate_runs(model, one, rule, seed=how.seed, threads=threads, progress=progress))
+        settings = replace(_crawl_settings(model, how, duration), body_length=length, length_unit=unit)
+        found.append(simulate_runs(model, one, settings, seed=how.seed, threads=threads, progress=progress))
     if not found:
-        raise InputFormatError("Nothing of this study has enough data for a model of its own. Use --animal all.")
+        raise InputFormatError(
+            "No animal has enough data for a model of its own. Use animal 'all': one model of all animals."
+        )
     measured = measured_displacement(model, duration)
     return RunSet(runs=tuple(found), measured=measured, body_length=lengths, is_fitted=is_fitted)
 
@@ -131,7 +133,7 @@ def run_states(  # noqa: PLR0913 (what is simulated, and how)
     threads: int = 1,
     progress: Progress | None = None,
 ) -> RunSet:
-    """Simulate runs of animals that never leave a state, learned from all, in body lengths.
+    """Simulate runs that never leave a state, from the model of all animals, in body lengths.
 
     Parameters
     ----------
@@ -146,13 +148,13 @@ def run_states(  # noqa: PLR0913 (what is simulated, and how)
     threads, progress
         Cores to use; called after every state.
     """
-    rule = _rule(model, how, model.whole_steps(how.seconds))
+    settings = _crawl_settings(model, how, model.whole_steps(how.seconds))
     asked = list(_states(model, level, state, start))
     chosen = [one for one in asked if isinstance(one, MarkovAnimal)]
     inside = threads if len(chosen) == 1 else 1
 
     def simulate(one: MarkovAnimal) -> Runs:
-        return simulate_runs(model, one, rule, seed=how.seed, threads=inside)
+        return simulate_runs(model, one, settings, seed=how.seed, threads=inside)
 
     found = map_tasks(simulate, chosen, threads=threads, progress=progress, what="states")
     if not found:
@@ -165,7 +167,7 @@ def run_states(  # noqa: PLR0913 (what is simulated, and how)
 def observe_animals(
     model: BehaviourModel, n_runs: int, *, seed: int = 0, threads: int = 1, progress: Progress | None = None
 ) -> AnimalRunSet:
-    """Set every animal beside runs of its own model, of its own duration.
+    """Compare every animal with simulated runs of its own model, as long as its recording.
 
     Parameters
     ----------
@@ -195,7 +197,7 @@ def observe_animals(
     return AnimalRunSet(animals=tuple(known.values()), numbers=tuple(known), reasons=reasons)
 
 
-def _rule(model: BehaviourModel, how: RunSettings, duration: float) -> CrawlSettings:
+def _crawl_settings(model: BehaviourModel, how: RunSettings, duration: float) -> CrawlSettings:
     return CrawlSettings(
         duration=duration,
         n_runs=how.n_runs,

@@ -1,4 +1,4 @@
-"""How far simulated runs are from recordings that they were not learned from, in units of sampling error."""
+"""Distance of simulated runs from held-out recordings, in units of sampling error."""
 
 from dataclasses import dataclass
 
@@ -28,13 +28,13 @@ class Yardstick:
     Parameters
     ----------
     mean
-        Of every component, from which deviations are counted in recordings and in runs.
+        Mean of every component, from which deviations are counted in recordings and in runs.
     lag_frames
         Lags of the autocorrelations, in frames.
     slow_frames
         Lags of the slow mode, in frames.
     slow_mode
-        Its value in every microstate, of mean zero and variance one; zero outside the chain.
+        Value of the slow mode in every microstate, of mean zero and variance one; zero outside the chain.
     has_events
         Whether reversals and turns are defined.
     """
@@ -52,7 +52,7 @@ class Yardstick:
     def from_recording(
         cls, postures: Series, symbols: Symbols, slow_mode: FloatArray, lag: float, *, has_events: bool
     ) -> "Yardstick":
-        """Make it for a recording.
+        """Choose lags and the slow mode for a recording.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ def deviations(data: FloatArray, held_out: BoolArray, runs: FloatArray) -> Float
     data
         Numbers of all individuals, one row each.
     held_out
-        Those that were not learned from.
+        Flags of the held-out individuals.
     runs
         The same numbers of simulated runs.
 

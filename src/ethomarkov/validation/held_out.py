@@ -1,4 +1,4 @@
-"""How many bits per second the present state tells about the next, in animals that were not learned from."""
+"""Held-out prediction: how many bits per second the present microstate tells about the next."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -28,17 +28,17 @@ class SmoothChain(Result):
     Parameters
     ----------
     counts
-        Transitions seen while learning.
+        Transitions counted in the training part.
     occupancy
-        Smoothed share of time of every state.
+        Smoothed share of time of every microstate.
     pseudo_counts
-        α, added to every row.
+        α, pseudo-counts added to every row.
 
     Notes
     -----
     Posterior mean under Dirichlet laws: q_j = (n_j + α/N) / (n + α) for the occupancy, and
-    P_ij = (C_ij + α q_j) / (C_i + α) for the rows. A state that was never left tells nothing about the next: its row
-    is the occupancy.
+    P_ij = (C_ij + α q_j) / (C_i + α) for the rows. A microstate that was never left tells nothing about the next: its
+    row is the occupancy.
     """
 
     counts: sparse.csr_array
@@ -50,14 +50,14 @@ class SmoothChain(Result):
 
     @classmethod
     def from_symbols(cls, symbols: Symbols, lag: float, smoothing: float) -> "SmoothChain":
-        """Learn from symbols, `lag` seconds apart.
+        """Estimate the chain from state sequences at a lag in seconds.
 
         Parameters
         ----------
         symbols
-            To learn from.
+            State sequences.
         lag
-            In seconds.
+            Seconds from a microstate to the next.
         smoothing
             Transitions added to every row, positive. Pairs are counted from every frame, so that what an animal does
             once is counted about as often as there are frames in a lag: α is as many pairs for each transition.
@@ -72,14 +72,14 @@ class SmoothChain(Result):
         return cls(counts=count_transitions(symbols, lag_frames), occupancy=occupancy, pseudo_counts=pseudo_counts)
 
     def log2_probability(self, state: IntArray, following: IntArray) -> FloatArray:
-        """Give the logarithm of the probability of some transitions, in bits."""
+        """Compute the log-probability of some transitions, in bits."""
         seen = np.asarray(self.counts[state, following])
         leaving = np.asarray(self.counts.sum(axis=1))[state]
         prior = self.pseudo_counts * self.occupancy[following]
         return np.asarray(np.log2((seen + prior) / (leaving + self.pseudo_counts)))
 
     def log2_occupancy(self, following: IntArray) -> FloatArray:
-        """Give the logarithm of the probability of states for one who does not know the state before, in bits."""
+        """Compute the log-probability of microstates where the present one is not known, in bits."""
         return np.asarray(np.log2(self.occupancy[following]))
 
 
@@ -90,19 +90,19 @@ class Score(Result):
     Parameters
     ----------
     chain
-        Log-likelihood of the transitions given the state before.
+        Log-likelihood of the transitions given the present microstate.
     memoryless
-        The same of one who knows only how often states occur.
+        Log-likelihood given only how often microstates occur.
     shuffled
-        The same from a chain learned from the same symbols in random order. It errs as a chain of that size does, so
+        Log-likelihood from a chain learned from the shuffled state sequence. It errs as a chain of that size does, so
         that a gain over it can hide overfitting; a gain over the memoryless null cannot.
     trained
         Gain of the chain over the memoryless null in its own training part; what it is more than the gain in the test
         part is overfitting, or a difference between animals.
     unseen
-        Share of the test transitions that never occurred while learning.
+        Share of the test transitions that do not occur in the training part.
     n_pairs
-        Test transitions, from every frame.
+        Number of test transitions, one from every frame.
     """
 
     chain: float
@@ -114,18 +114,18 @@ class Score(Result):
 
 
 def score_transitions(train: Symbols, test: Symbols, lag: float, *, smoothing: float = 1.0, seed: int = 0) -> Score:
-    """Score how well the transitions of test symbols are predicted by what was learned from others.
+    """Score how well a chain learned from some state sequences predicts the transitions of others.
 
     Parameters
     ----------
     train, test
-        Symbols of the same partition, from different data.
+        State sequences of the same partition, from different data.
     lag
         Seconds from a state to the next.
     smoothing
         Transitions added to every row; see `SmoothChain`.
     seed
-        Of the shuffle.
+        Random seed of the shuffle.
 
     Notes
     -----
@@ -135,8 +135,8 @@ def score_transitions(train: Symbols, test: Symbols, lag: float, *, smoothing: f
     """
     if train.n_states != test.n_states:
         raise InputFormatError(
-            f"The training part has {train.n_states} states, the test part {test.n_states}; label both with the same "
-            "partition."
+            f"The training part has {train.n_states} microstates, the test part {test.n_states}; label both with the "
+            "same partition."
         )
     lag_frames = test.sampling.frames(lag, "lag")
     state, following, weight = _transitions(test, lag_frames)
@@ -164,22 +164,28 @@ def score_transitions(train: Symbols, test: Symbols, lag: float, *, smoothing: f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOut(Result):
-    """Prediction of animals that were not learned from, in bits per second; see `Score`.
+    """Prediction of held-out animals, in bits per second; see `Score`.
 
     Parameters
     ----------
-    chain, memoryless, shuffled, trained
-        Per animal, or per block of time of a single one.
+    chain
+        Log-likelihood of held-out transitions given the present microstate, per animal, or per block of a single one.
+    memoryless
+        Log-likelihood given only how often microstates occur.
+    shuffled
+        Log-likelihood from a chain learned from the shuffled state sequence.
+    trained
+        Gain of the chain over the memoryless null in its own training part.
     unseen
-        Share of its transitions that never occurred while learning.
+        Share of held-out transitions that do not occur in the training part.
     n_pairs
-        Its transitions, from every frame.
+        Number of held-out transitions, one from every frame.
     names
-        What was held out.
+        Names of the held-out animals or blocks.
     over
-        "animals" or "blocks".
+        What was held out, in words: "animals" or "blocks".
     lag
-        In seconds.
+        Lag of the chain in seconds.
     smoothing
         Transitions added to every row.
     """
@@ -199,16 +205,16 @@ class HeldOut(Result):
         freeze_arrays(self)
 
     def gain(self, null: Null = "memoryless") -> FloatArray:
-        """Bits per second by which the chain predicts better than a null, per animal or block."""
+        """Compute the bits per second by which the chain predicts better than a null, per animal or block."""
         worse: FloatArray = self.memoryless if null == "memoryless" else self.shuffled
         return self.chain - worse
 
     def mean_gain(self, null: Null = "memoryless") -> Interval:
-        """Mean gain over animals or blocks, with its interval."""
+        """Average the gain over animals or blocks, with its interval."""
         return interval_of_mean(self.gain(null), self.over, scale="signed")
 
     def explain(self) -> str:
-        """Say in a sentence what the present tells about the future of an animal that was never seen."""
+        """Say in a sentence what the present microstate tells about the next one in held-out data."""
         found = self.mean_gain()
         trained = float(self.trained.mean())
         unit = "an animal" if self.over == "animals" else "a block of time"
@@ -228,7 +234,7 @@ def predict_held_out(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> HeldOut:
-    """Predict every animal from all others; of a single animal, every block of time from all other blocks.
+    """Predict every animal from all others; for a single animal, every block of time from all other blocks.
 
     Microstates, chain and nulls are learned from the others alone.
 
@@ -281,7 +287,7 @@ def held_out_symbols(postures: Series, fit: FitSettings, split: Split) -> tuple[
     Returns
     -------
     train, test
-        Symbols of each part; windows do not reach from one into the other.
+        State sequences of each part; windows do not reach from one into the other.
     """
     train = fit.embed(cut_out(postures, split.train))
     share = split.train.count_rows().sum() / postures.segments.count_rows().sum()

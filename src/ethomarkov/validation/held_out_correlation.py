@@ -1,4 +1,4 @@
-"""Autocorrelations of held-out data, brief enough to be kept in a file."""
+"""Autocorrelations of held-out data, reduced to means and ranges."""
 
 from dataclasses import dataclass
 
@@ -21,13 +21,15 @@ class HeldOutCorrelation(Result):
     Parameters
     ----------
     lags
-        Seconds, from zero on.
+        Lags in seconds, from zero on.
     test
-        Of held-out data: mean over splits, and the two limits that hold 95 % of them.
+        Autocorrelation of held-out data: mean over splits, and the two limits that hold 95 % of them.
     simulated
-        Of runs: mean over the runs of all splits, and the two limits that hold 95 % of them.
-    n_splits, n_runs
-        Splits, and runs of all splits together.
+        Autocorrelation of runs: mean over the runs of all splits, and the two limits that hold 95 % of them.
+    n_splits
+        Number of splits.
+    n_runs
+        Number of runs of all splits together.
     individuals
         Names of the animals.
     """
@@ -43,9 +45,9 @@ class HeldOutCorrelation(Result):
         freeze_arrays(self)
 
 
-def summarise_correlation(found: CrossValidation) -> HeldOutCorrelation:
+def summarise_correlation(validation: CrossValidation) -> HeldOutCorrelation:
     """Reduce the autocorrelations of a cross-validation to means and ranges, animal by animal."""
-    comparison = found.comparisons[CORRELATION]
+    comparison = validation.comparisons[CORRELATION]
     if comparison.test.ndim != 4:
         raise InputFormatError(
             f"The statistic has shape {comparison.test.shape[2:]}; one row per mode and one column per lag are needed."
@@ -58,5 +60,5 @@ def summarise_correlation(found: CrossValidation) -> HeldOutCorrelation:
         simulated=mean_and_limits(runs).swapaxes(0, 1).astype(np.float32),
         n_splits=n_splits,
         n_runs=len(runs),
-        individuals=found.individuals,
+        individuals=validation.individuals,
     )

@@ -1,4 +1,4 @@
-"""What a model of synthetic worms says, beside the truth that is hidden in them."""
+"""Estimates from synthetic worms beside the truth that is hidden in them."""
 
 import math
 from collections.abc import Iterator
@@ -27,21 +27,29 @@ MOST_DIGITS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthRow(Result):
-    """One quantity as it was found, and as it is.
+    """One quantity: its estimate beside its true value.
 
     Parameters
     ----------
-    quantity, unit
-        In words; the unit "share" is a part of one.
+    quantity
+        Name of the quantity, in words.
+    unit
+        Unit of the quantity; "share" is a part of one.
     kind
         "estimate", whose interval should contain the truth; "score", of which the truth is the best value that can be
         had; "count", which has no interval.
     true
-        The truth.
-    estimate, low, high, level, over, n
-        As found; see `Interval`. NaN where it could not be had.
+        The true value.
+    estimate
+        The estimate; NaN where there is none.
+    low, high
+        Limits of its interval.
+    level
+        Coverage of the interval.
+    over, n
+        What the interval was taken over, in words, and how many.
     note
-        What a reader should know of it.
+        What a reader should know about the estimate.
     """
 
     quantity: str
@@ -57,8 +65,8 @@ class TruthRow(Result):
     note: str
 
     @property
-    def found(self) -> Interval:
-        """What was found, as an interval."""
+    def interval(self) -> Interval:
+        """The estimate as an interval."""
         return Interval(
             estimate=self.estimate, low=self.low, high=self.high, level=self.level, over=self.over, n=self.n
         )
@@ -85,7 +93,7 @@ class TruthRow(Result):
         """Write the truth."""
         return f"≤ {self._write(self.true)}" if self.kind == SCORE else self._write(self.true)
 
-    def show_found(self) -> tuple[str, str]:
+    def show_estimate(self) -> tuple[str, str]:
         """Write the estimate, and the limits of its interval."""
         if not math.isfinite(self.estimate):
             return "–", ""
@@ -105,12 +113,12 @@ class TruthRow(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownTruth(Result):
-    """All that is known of synthetic animals, beside what was found.
+    """Estimates of a study of synthetic worms beside the truth.
 
     Parameters
     ----------
     rows
-        One per quantity.
+        Estimate and truth of every quantity.
     """
 
     rows: tuple[TruthRow, ...]
@@ -131,14 +139,14 @@ class KnownTruth(Result):
 def compare_with_truth(
     model: BehaviourModel, truth: WormTruth, spectrum: Spectrum, drag: Interval | None = None
 ) -> KnownTruth:
-    """Set what a model of synthetic worms says beside the truth.
+    """Compare the estimates of a model of synthetic worms with the truth.
 
     Parameters
     ----------
     model
-        Of these worms, frame by frame as they were recorded.
+        Model of these worms, frame by frame as they were recorded.
     truth
-        That is hidden in them.
+        Hidden states and rates of the worms.
     spectrum
         Slow modes of the model's chain.
     drag
@@ -146,9 +154,9 @@ def compare_with_truth(
 
     Notes
     -----
-    The truth is that of the laws by which the worms behave, averaged over these worms: shares of time, rates of leaving
-    runs and pirouettes (one over the mean dwell times), relaxation times of the rates. Labels are compared with the
-    hidden state of the same frame.
+    The truth is that of the laws by which the worms behave, averaged over these worms: shares of time, transition rates
+    out of runs and pirouettes (one over the mean dwell times), relaxation times of the rates. Labels are compared with
+    the hidden state of the same frame.
     """
     n_rows = model.postures.segments.n_rows
     if truth.states.size != n_rows:
@@ -164,19 +172,19 @@ def compare_with_truth(
 # --- the rows --------------------------------------------------------------------------------------------------------
 
 
-def _row(quantity: str, unit: str, true: float, found: Interval, note: str = "", kind: str = ESTIMATE) -> TruthRow:
-    units = "" if found.over in ("animals", "") else f"Interval over {found.n} {found.over}."
+def _row(quantity: str, unit: str, true: float, interval: Interval, note: str = "", kind: str = ESTIMATE) -> TruthRow:
+    units = "" if interval.over in ("animals", "") else f"Interval over {interval.n} {interval.over}."
     return TruthRow(
         quantity=quantity,
         unit=unit,
         kind=kind,
         true=float(true),
-        estimate=float(found.estimate),
-        low=float(found.low),
-        high=float(found.high),
-        level=found.level,
-        over=found.over,
-        n=int(found.n),
+        estimate=float(interval.estimate),
+        low=float(interval.low),
+        high=float(interval.high),
+        level=interval.level,
+        over=interval.over,
+        n=int(interval.n),
         note=" ".join(part for part in (note, units) if part),
     )
 
@@ -230,7 +238,7 @@ def _reversal_rows(model: BehaviourModel, truth: WormTruth) -> Iterator[TruthRow
     laws = np.array([null_law(rates) for rates in truth.generators])
     per_minute = 60 * (laws * entering).sum(axis=1) * np.exp(-leaving * shortest)
     found = find_events(model.postures).rates()[:, EVENT_KINDS.index(REVERSAL)]
-    note = f"Found by thresholds on the postures; the truth counts hidden reversals of at least {shortest:g} s."
+    note = f"Detected by thresholds on the postures; the truth counts hidden reversals of at least {shortest:g} s."
     yield _row("reversals", "1/min", per_minute.mean(), interval_of_mean(found, "animals"), note)
 
 

@@ -1,4 +1,4 @@
-"""How far ahead postures can be predicted: the growth of errors, and the time by which nothing is left to predict."""
+"""Prediction of postures: growth of the prediction error, and mixing time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,14 +29,15 @@ class PredictionSettings:
     Parameters
     ----------
     seconds
-        How far the futures are followed.
+        Seconds over which futures are followed.
     n_samples
-        Comparisons per animal.
+        Number of comparisons per animal.
     apart
-        Seconds between two recorded times that are compared, at least: nearer ones are one and the same event.
+        Least seconds between two recorded times that are compared: nearer ones are one and the same event.
     method
-        Of unfolding simulated postures; "paper-filled" is the published one. Not "paper", whose smoothed postures hide
-        which recorded passage they came from, nor "paper-raw", whose holes end every future after one step.
+        Method of unfolding simulated postures; "paper-filled" is the published one. Not "paper", whose smoothed
+        postures hide which recorded passage they came from, nor "paper-raw", whose holes end every future after one
+        step.
     """
 
     seconds: float = 20.0
@@ -56,7 +57,7 @@ class PredictionError(Result):
     error
         E(τ) of each animal, or of each part of the recording of a single one.
     n_pairs
-        Comparisons behind every value; futures are followed up to the next gap.
+        Number of comparisons behind every value; futures are followed up to the next gap.
     random_error
         e∞, the mean distance of two random frames of the animal.
     predictor
@@ -142,7 +143,7 @@ def recorded_error(
     Notes
     -----
     E(τ) = ⟨‖a(t + τ) − a(t' + τ)‖⟩ over random t, with t' another time at which the animal was in the same microstate:
-    what the microstate knows of the future. Times that have no other are left out. Of a single animal the rows are
+    what the microstate knows of the future. Times without such a partner are left out. For a single animal the rows are
     parts of the recording (by t), since comparisons that share frames are not independent.
     """
     settings, random = settings or PredictionSettings(), as_generator(rng)
@@ -260,7 +261,7 @@ def _simulated_distances(
 def _check_rows(postures: Series, symbols: Symbols) -> None:
     if postures.segments.n_rows != symbols.segments.n_rows or postures.sampling != symbols.sampling:
         raise InputFormatError(
-            f"The postures have {postures.segments.n_rows} rows at {postures.sampling.rate:g} Hz, the symbols "
+            f"The postures have {postures.segments.n_rows} rows at {postures.sampling.rate:g} Hz, the state sequence "
             f"{symbols.segments.n_rows} at {symbols.sampling.rate:g} Hz. Use the postures that were labelled."
         )
 
@@ -277,7 +278,7 @@ def _draw_times(
     if rows.size == 0:
         raise ConnectivityError(
             f"No frame of {symbols.segments.individuals[individual]} lies in a connected microstate of its model. "
-            "Use the symbols of the partition on which the model was learned."
+            "Use the state sequences of the partition on which the model was learned."
         )
     return rng.choice(rows, n_samples)
 

@@ -1,4 +1,4 @@
-"""Ensembles of simulated animals of a model, and how far they get."""
+"""Ensembles of simulated runs of a model: displacement, speed, events, and bearing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ CORRELATION_SECONDS = 10.0
 N_MODES = 5
 EXAMPLES = 5
 """Runs that are kept whole."""
-EVENT_RULES = (EventSettings(), EventSettings.paper())
+EVENT_SETTINGS = (EventSettings(), EventSettings.paper())
 SUMMARY = ("msd", "speed", "bearing", "events")
 """Measures of `run_measures` that `Runs` needs."""
 
@@ -41,21 +41,23 @@ class Runs(Result):
     Parameters
     ----------
     name
-        Of the animal, or of the state that is never left.
+        Name of the animal, or of the state that is never left.
     displacement
         Mean squared displacement, one row per run.
     diffusion
-        Fitted to it; None where runs are too short for the window.
+        Diffusion coefficient fitted to the mean squared displacement; None where runs are too short for the window.
     speed
         Mean distance covered in one second, per run, in units of length per second.
     event_rates
         Reversals, ventral and dorsal turns per minute, per run; NaN for animals without a body wave.
     spectrum
-        Of the bearing, averaged over runs.
+        Power spectrum of the bearing, averaged over runs.
     body_length
-        In the unit of the path.
-    postures, path
-        Of the first runs.
+        Body length in the unit of the path.
+    postures
+        Mode amplitudes of the first runs.
+    path
+        Paths of the first runs.
     """
 
     name: str
@@ -79,18 +81,18 @@ class Ensemble(Result):
     Parameters
     ----------
     model
-        To which the animal belongs.
+        Model to which the animal belongs.
     animal
-        As from `BehaviourModel.animal` or `BehaviourModel.confined`.
-    rule
+        Markov animal, as from `BehaviourModel.animal` or `BehaviourModel.confined`.
+    settings
         How many runs, how long, and how they move.
     seed
-        Of the runs.
+        Random seed of the runs.
     """
 
     model: BehaviourModel
     animal: MarkovAnimal
-    rule: CrawlSettings
+    settings: CrawlSettings
     seed: int = 0
 
     def gather(self, measures: Sequence[str], *, threads: int = 1, progress: Progress | None = None) -> Gathered:
@@ -105,26 +107,26 @@ class Ensemble(Result):
         progress
             Called after every block of runs.
         """
-        taken = run_measures(self.model, self.rule)
+        taken = run_measures(self.model, self.settings)
         chosen = {name: taken[name] for name in measures if name in taken}
-        n_runs = self.rule.n_runs
+        n_runs = self.settings.n_runs
         return gather(self._blocks(threads), chosen, threads=threads, n_runs=n_runs, progress=progress)
 
     def walks(self, threads: int = 1) -> Symbols:
         """Give the microstates that the runs unfold, one per passage."""
         seed = int(self._rng().integers(2**63))  # as `MarkovAnimal.behave` draws it
-        walks = self.animal.walk(self.rule.duration, self.rule.n_runs, rng=seed, threads=threads)
+        walks = self.animal.walk(self.settings.duration, self.settings.n_runs, rng=seed, threads=threads)
         return self.animal.passages(walks, rng=seed)
 
     def _blocks(self, threads: int) -> Iterator[tuple[Series, Trajectory]]:
-        rule = self.rule
+        settings = self.settings
         if self.model.has_body:
-            return crawl(self.animal, self.model.body_basis(), rule, rng=self._rng(), threads=threads)
+            return crawl(self.animal, self.model.body_basis(), settings, rng=self._rng(), threads=threads)
         blocks = self.animal.behave(
-            rule.duration,
-            rule.n_runs,
-            method=rule.method,
-            walks_per_block=rule.runs_per_block,
+            settings.duration,
+            settings.n_runs,
+            method=settings.method,
+            walks_per_block=settings.runs_per_block,
             rng=self._rng(),
             threads=threads,
         )
@@ -141,10 +143,10 @@ def no_path(postures: Series) -> Trajectory:
     return Trajectory.from_points(np.full((len(postures.values), 2), np.nan), postures, "body lengths")
 
 
-def run_measures(model: BehaviourModel, rule: CrawlSettings) -> dict[str, Measure]:
+def run_measures(model: BehaviourModel, settings: CrawlSettings) -> dict[str, Measure]:
     """List all that can be measured on every run of a model's animals, by name."""
     rate = model.postures.sampling.rate
-    lags, segment = run_lags(rate, rule.duration), spectrum_segment(rule.duration)
+    lags, segment = run_lags(rate, settings.duration), spectrum_segment(settings.duration)
     edges = default_edges(model.postures)  # of all animals, so that their histograms can be averaged
     measures: dict[str, Measure] = {
         "deviation": lambda postures, _: deviations(postures),
@@ -163,9 +165,9 @@ def run_measures(model: BehaviourModel, rule: CrawlSettings) -> dict[str, Measur
 
 
 def event_rates(postures: Series) -> FloatArray:
-    """Count events of one run per minute: one row per rule of `EVENT_RULES`, one column per kind."""
+    """Count events of one run per minute: one row per entry of `EVENT_SETTINGS`, one column per kind."""
     omega = phase_velocity(postures)
-    return np.array([find_events(postures, rule, omega=omega).rates()[0] for rule in EVENT_RULES])
+    return np.array([find_events(postures, settings, omega=omega).rates()[0] for settings in EVENT_SETTINGS])
 
 
 def deviations(postures: Series) -> FloatArray:
@@ -192,36 +194,36 @@ def run_lags(rate: float, duration: float) -> FloatArray:
     return np.union1d(displacement_lags(rate, duration), fit_lags(rate))
 
 
-def displacement_at(lags: FloatArray, values: Gathered, rule: CrawlSettings) -> Displacement:
+def displacement_at(lags: FloatArray, values: Gathered, settings: CrawlSettings) -> Displacement:
     """Give the mean squared displacement of runs at some of the lags at which they were measured."""
     rate, table = values.path.sampling.rate, values.values["msd"]
-    columns = np.searchsorted(run_lags(rate, rule.duration), lags)
-    n_pairs = np.maximum(round(rule.duration * rate) - np.rint(lags * rate).astype(int), 0)
+    columns = np.searchsorted(run_lags(rate, settings.duration), lags)
+    n_pairs = np.maximum(round(settings.duration * rate) - np.rint(lags * rate).astype(int), 0)
     return Displacement(
         lags=lags,
         msd=table[:, columns],
         n_pairs=np.broadcast_to(n_pairs, (len(table), lags.size)),
         names=tuple(str(k) for k in range(len(table))),
         over="runs",
-        length_unit=rule.length_unit,
+        length_unit=settings.length_unit,
     )
 
 
 def spectrum_segment(duration: float) -> float:
-    """Seconds of a segment of the bearing's spectrum: ten minutes as published, or a third of a shorter run."""
+    """Choose the segment of the bearing's spectrum in seconds: 600 as published, or a third of a shorter run."""
     return min(600.0, duration / 3)
 
 
 def simulate_runs(
     model: BehaviourModel,
     animal: MarkovAnimal,
-    rule: CrawlSettings,
+    settings: CrawlSettings,
     *,
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Runs:
-    """Simulate an ensemble and summarise it.
+    """Simulate an ensemble of runs and summarise it.
 
     Parameters
     ----------
@@ -229,25 +231,25 @@ def simulate_runs(
         To which the animal belongs.
     animal
         As from `BehaviourModel.animal` or `BehaviourModel.confined`.
-    rule
+    settings
         How many runs, how long, and how they move.
     seed
-        Of the runs.
+        Random seed of the runs.
     threads
         Cores to use; the result does not depend on it.
     progress
         Called after every block of runs.
     """
     model.body_basis()
-    ensemble = Ensemble(model=model, animal=animal, rule=rule, seed=seed)
+    ensemble = Ensemble(model=model, animal=animal, settings=settings, seed=seed)
     return summarise_runs(ensemble, ensemble.gather(SUMMARY, threads=threads, progress=progress))
 
 
-def summarise_runs(ensemble: Ensemble, found: Gathered) -> Runs:
+def summarise_runs(ensemble: Ensemble, gathered: Gathered) -> Runs:
     """Summarise what was gathered of an ensemble, which must hold the measures of `SUMMARY`."""
-    values, rule, rate = found.values, ensemble.rule, found.path.sampling.rate
-    far = displacement_at(displacement_lags(rate, rule.duration), found, rule)
-    n_runs, segment = len(far.msd), spectrum_segment(rule.duration)
+    values, settings, rate = gathered.values, ensemble.settings, gathered.path.sampling.rate
+    far = displacement_at(displacement_lags(rate, settings.duration), gathered, settings)
+    n_runs, segment = len(far.msd), spectrum_segment(settings.duration)
     return Runs(
         name=ensemble.animal.name,
         displacement=far,
@@ -255,14 +257,14 @@ def summarise_runs(ensemble: Ensemble, found: Gathered) -> Runs:
         speed=values["speed"],
         event_rates=values["events"][:, 0] if "events" in values else np.full((n_runs, len(EVENT_KINDS)), np.nan),
         spectrum=BearingSpectrum(
-            frequency=bearing_spectrum(found.path.cut(0), segment=segment).frequency,
+            frequency=bearing_spectrum(gathered.path.cut(0), segment=segment).frequency,
             power=values["bearing"].mean(axis=0, keepdims=True),
             n_segments=np.array([n_runs]),
             individuals=(ensemble.animal.name,),
         ),
-        body_length=rule.body_length,
-        postures=_first_postures(found.postures),
-        path=_first_paths(found.path),
+        body_length=settings.body_length,
+        postures=_first_postures(gathered.postures),
+        path=_first_paths(gathered.path),
     )
 
 

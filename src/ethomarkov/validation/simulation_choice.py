@@ -1,4 +1,4 @@
-"""At which lag to simulate, and how long to follow a recording: by what was held out, and by how little is replayed."""
+"""Choice of the step and the passages of simulations, by held-out data and by novelty."""
 
 import itertools
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ LEAST_NEW = 0.5
 SHORTEST = 16
 """Shortest animals or blocks that can be compared, in lags of the chain."""
 INSIDE = 1.96
-TOO_LITTLE = "it is the lag of the chain, and too little is recorded to compare others with what was held out"
+TOO_LITTLE = "it is the lag of the chain, and too little is recorded to compare others with held-out data"
 FIRST = "0"
 
 
@@ -47,24 +47,26 @@ class SimulationChoice(Result):
 
     Parameters
     ----------
-    lag, passage
-        Seconds of a step of the simulated chain, and for which a recording is followed, of every candidate.
+    lag
+        Step of the simulated chain in seconds, of every candidate.
+    passage
+        Seconds for which a recording is followed at a time, of every candidate.
     novelty
         Share of simulated time that copies no recorded passage longer than a second; NaN where it was not measured.
     score
-        Mean squared distance of runs from what was held out, in sampling errors; one for a perfect model.
+        Mean squared distance of runs from held-out data, in sampling errors; one for a perfect model.
     error
-        Standard error of its excess over the best score, over halvings.
+        Standard error of the excess over the best score, over halvings.
     parts
-        The same of every part in `PARTS`; NaN for parts that the animals do not have.
+        Score of every part in `PARTS`; NaN for parts that the animals do not have.
     inside
-        Share of the numbers of every part that lie within 1.96 sampling errors of what was held out.
+        Share of the numbers of every part that lie within 1.96 sampling errors of held-out data.
     chosen
         Index of the candidate that was taken.
     over
         What was held out: half of the "animals", or of the "blocks" of time; empty where nothing was compared.
     reason
-        In words.
+        Why this candidate was taken, in words.
     simulated_novelty
         Novelty of the study's own simulations, which were learned from all animals.
     """
@@ -86,7 +88,7 @@ class SimulationChoice(Result):
 
     @classmethod
     def fixed(cls, lag: float, passage: float, reason: str) -> "SimulationChoice":
-        """Give the choice that someone made."""
+        """Make a choice that settings prescribe."""
         unknown, parts = np.full(1, np.nan), np.full((1, len(PARTS)), np.nan)
         return cls(
             lag=np.array([lag]),
@@ -138,7 +140,7 @@ class SimulationChoice(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialSettings:
-    """How simulations are tried.
+    """Settings of the trial simulations.
 
     Parameters
     ----------
@@ -147,9 +149,9 @@ class TrialSettings:
     has_events
         Whether reversals and turns are defined.
     method
-        Of unfolding; passages of several lags need "matched".
+        Method of unfolding; passages of several lags need "matched".
     seed
-        Of halvings and runs.
+        Random seed of halvings and runs.
     """
 
     n_delays: int
@@ -162,12 +164,12 @@ def choose_simulation(
     chain: MarkovChain,
     postures: Series,
     symbols: Symbols,
-    rule: TrialSettings,
+    settings: TrialSettings,
     *,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> SimulationChoice:
-    """Choose how to simulate: learn from half of the animals, simulate, compare with the others, again and again.
+    """Choose the step and the passages of simulations by learning from half of the animals and comparing with the rest.
 
     Parameters
     ----------
@@ -175,7 +177,7 @@ def choose_simulation(
         Of all animals, by whose lag all others are set.
     postures, symbols
         Of all animals.
-    rule
+    settings
         How simulations are tried.
     threads, progress
         See `map_tasks`.
@@ -189,15 +191,15 @@ def choose_simulation(
     novelty is taken. A candidate of which more than half is copied is not taken as long as there is another,
     however well it scores: replayed recordings agree with recordings.
     """
-    units, labels = _units(postures, symbols, rule.n_delays)
+    units, labels = _units(postures, symbols, settings.n_delays)
     if _is_short(units, chain):
         return SimulationChoice.fixed(chain.lag, chain.lag, TOO_LITTLE)
     slow = np.full(chain.n_states, np.nan)
     slow[chain.states] = reversible_modes(chain, 1)[1][:, 0]
-    yard = Yardstick.from_recording(units, labels, slow, chain.lag, has_events=rule.has_events)
-    trial = _Trial(postures=units, symbols=labels, yard=yard, data=yard.measure(units, labels), rule=rule)
-    steps = _candidates(units.sampling.frames(chain.lag), rule.method)
-    halves = _halvings(trial, rule.seed)
+    yard = Yardstick.from_recording(units, labels, slow, chain.lag, has_events=settings.has_events)
+    trial = _Trial(postures=units, symbols=labels, yard=yard, data=yard.measure(units, labels), settings=settings)
+    steps = _candidates(units.sampling.frames(chain.lag), settings.method)
+    halves = _halvings(trial, settings.seed)
     tasks = list(itertools.product(range(len(steps)), range(len(halves))))
     found = map_tasks(
         lambda task: trial.score(steps[task[0]], halves[task[1]], f"{task[1]}"),
@@ -219,7 +221,7 @@ class _Trial:
     symbols: Symbols
     yard: Yardstick
     data: FloatArray
-    rule: TrialSettings
+    settings: TrialSettings
 
     def score(self, steps: tuple[int, int], train: BoolArray, name: str) -> FloatArray:
         """Simulate what was learned from some units: squared deviations of every part, share inside, and novelty."""
@@ -235,14 +237,14 @@ class _Trial:
     def _simulate(self, steps: tuple[int, int], train: BoolArray, name: str) -> tuple[FloatArray, float]:
         own, (lag, passage) = self._learned(train), np.array(steps) / self.postures.sampling.rate
         animal = MarkovAnimal.from_symbols(
-            name, own, self.postures, self.rule.n_delays, lag, passage=passage, start="stationary"
+            name, own, self.postures, self.settings.n_delays, lag, passage=passage, start="stationary"
         )
-        seed = int(generator(self.rule.seed, "trial", name, *steps).integers(2**63))
+        seed = int(generator(self.settings.seed, "trial", name, *steps).integers(2**63))
         edges = self.postures.segments.offsets
         n_frames, most = np.median(np.diff(edges)), min(RUN_FRAMES, RECORDINGS * edges[-1])
         n_steps, n_runs = max(2, round(n_frames / steps[0])), max(FEWEST_RUNS, round(most / n_frames))
         walks = animal.walk(n_steps * lag, n_runs, rng=seed)
-        ends, method = animal.passages(walks, rng=seed), self.rule.method
+        ends, method = animal.passages(walks, rng=seed), self.settings.method
         runs = next(unfold_blocks(ends, animal.repertoire, walks_per_block=n_runs, rng=seed, method=method))
         if name != FIRST:  # one halving tells the novelty well enough
             return self.yard.measure(runs, walks), float("nan")
@@ -251,7 +253,7 @@ class _Trial:
         return self.yard.measure(runs, walks), float(new.mean())
 
     def _learned(self, train: BoolArray) -> Symbols:
-        """Keep the symbols of some units."""
+        """Keep the state sequences of some units."""
         kept = train[self.symbols.segments.row_individual]
         return Symbols(
             labels=self.symbols.labels,

@@ -16,10 +16,12 @@ class SplitMeans(Result):
 
     Parameters
     ----------
-    tests, simulated
-        By name of the statistic, one row per animal and one column per number.
+    tests
+        Means in held-out data, by name of the statistic; one row per animal and one column per number.
+    simulated
+        Means in runs learned from the rest, by name of the statistic.
     n_splits
-        How many.
+        Number of splits.
     """
 
     tests: Mapping[str, FloatArray]
@@ -27,13 +29,13 @@ class SplitMeans(Result):
     n_splits: int
 
     @classmethod
-    def from_splits(cls, found: CrossValidation) -> "SplitMeans":
+    def from_splits(cls, validation: CrossValidation) -> "SplitMeans":
         """Average the statistics that are a few numbers per animal; curves are left out."""
-        kept = {name: one for name, one in found.comparisons.items() if one.test.ndim == 3}
+        kept = {name: one for name, one in validation.comparisons.items() if one.test.ndim == 3}
         return cls(
             tests={name: _known_mean(one.test) for name, one in kept.items()},
             simulated={name: _known_mean(np.concatenate(one.simulated.swapaxes(1, 2))) for name, one in kept.items()},
-            n_splits=len(next(iter(found.comparisons.values())).test),
+            n_splits=len(next(iter(validation.comparisons.values())).test),
         )
 
 

@@ -1,4 +1,4 @@
-"""Cross-validation: learn from one part of the recordings, simulate, and compare with the part that was held out."""
+"""Cross-validation: learn from one part of the recordings, simulate, and compare with the held-out part."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Split:
     held_out
         One flag per row, valid or not, set in the part that is tested on.
     name
-        What is held out.
+        Name of the held-out part.
     """
 
     train: Segments
@@ -73,15 +73,15 @@ def block_splits(
     segments
         Of the recordings. Blocks count missing frames as time.
     n_blocks, n_test
-        Blocks of each animal, and how many of them are held out; drawn for each animal by itself.
+        Blocks of each animal, and how many of them are held out; chosen at random for each animal by itself.
     n_repeats
-        Independent draws.
+        Number of independent splits.
     rng
         Seed or generator.
 
     Notes
     -----
-    SI, "Cross-validation experiments": ten blocks of 3.5 minutes, three held out, fifty draws.
+    SI, "Cross-validation experiments": ten blocks of 3.5 minutes, three held out, fifty splits.
     """
     if not 0 < n_test < n_blocks:
         raise InputFormatError(
@@ -143,35 +143,35 @@ def cut_out(series: Series, segments: Segments) -> Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitSettings:
-    """What is learned from the training part.
+    """Settings by which a model is learned from the training part.
 
     Parameters
     ----------
     n_delays
         Frames per sequence.
     n_states
-        Microstates.
+        Number of microstates.
     lag
-        Seconds of a step of the chain of states.
+        Lag of the chain in seconds.
     simulation_lag, passage
         Seconds of a step of simulated animals, and for which they follow a recording at a time; the lag by default.
     is_scaled
         Use fewer microstates for the training part, by its share of all frames, so that each is visited as often as
         it would be with all data.
     n_macrostates, min_measure
-        States of the coarse chain, numbered from the largest on, and the share of time that each must hold; see
+        Number of macrostates, numbered from the largest on, and the least share of time of each; see
         `GrowthSettings`.
     max_iterations
-        Of k-means.
+        Most iterations of k-means.
     n_runs
-        Simulated runs of the test part's duration. 39 is the fewest whose extremes hold 95 %.
+        Number of simulated runs of the test part's duration. 39 is the fewest whose extremes hold 95 %.
     method
-        Of unfolding; see `unfold_postures`.
+        Method of unfolding; see `unfold_postures`.
     as_published
         Do as published: microstates and macrostates come from all data, and the training blocks are stitched
         together, so that pairs at their junctions mix times that do not follow each other.
     seed
-        Of partitions and simulations.
+        Random seed of partitions and simulations.
     """
 
     n_delays: int = 11
@@ -253,9 +253,9 @@ class Comparison(Result):
     Parameters
     ----------
     test
-        Of the held-out part, ``(splits, animals, ...)``.
+        Values in the held-out part, ``(splits, animals, ...)``.
     simulated
-        Of runs of the same duration from what was learned elsewhere, ``(splits, animals, runs, ...)``.
+        Values in runs of the same duration of a model of the training part, ``(splits, animals, runs, ...)``.
 
     Notes
     -----
@@ -317,16 +317,16 @@ class Comparison(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossValidation(Result):
-    """How simulations compare with data that they were not learned from.
+    """Cross-validation: statistics of held-out data beside those of simulations learned from the rest.
 
     Parameters
     ----------
     comparisons
-        By name of the statistic.
+        Held-out and simulated values, by name of the statistic.
     unassigned
         Share of the held-out sequences whose microstate has no macrostate, per split.
     fit
-        What was learned.
+        Settings by which the models were learned.
     individuals
         Names of the animals.
     """
@@ -360,7 +360,7 @@ def cross_validate(
     postures
         Mode amplitudes in time.
     fit
-        What is learned; `FitSettings.as_published` does it as published, to measure the leak.
+        Settings of the models; `FitSettings.as_published` learns states from all data, to measure the leak.
     splits
         As from `block_splits`.
     statistics
@@ -396,31 +396,31 @@ def cross_validate(
     )
 
 
-def worm_statistics(lag: float, rule: EventSettings | None = None) -> dict[str, Statistic]:
-    """List the statistics of Fig. S4(b, c).
+def worm_statistics(lag: float, settings: EventSettings | None = None) -> dict[str, Statistic]:
+    """List the statistics that are cross-validated in Fig. S4(b, c).
 
     Parameters
     ----------
     lag
-        Seconds between two looks at the macrostate.
-    rule
-        What counts as an event.
+        Seconds between two observations of the macrostate.
+    settings
+        Settings of events; see `find_events`.
 
     Returns
     -------
     statistics
-        "event rates" per minute, of reversals, ventral and dorsal turns; "leaving rates" κ per second, of each
+        "event rates" per minute, of reversals, ventral and dorsal turns; "transition rates" κ per second, of each
         macrostate.
     """
     return {
-        "event rates": lambda postures, _: find_events(postures, rule).rates()[0],
-        "leaving rates": lambda _, states: animal_rates(find_dwells(states, lag))[0],
+        "event rates": lambda postures, _: find_events(postures, settings).rates()[0],
+        "transition rates": lambda _, states: animal_rates(find_dwells(states, lag))[0],
     }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leak(Result):
-    """What a leak does to one statistic, ``(animals, ...)``; held-out first, as published second.
+    """Effect of learning states from all data on one statistic, ``(animals, ...)``; held-out first, then as published.
 
     Parameters
     ----------
@@ -530,7 +530,7 @@ def _stitched_animal(
 
 
 def _keep(symbols: Symbols, rows: BoolArray) -> Symbols:
-    """Keep the symbols of some rows."""
+    """Keep the state sequence of some rows."""
     return Symbols(
         labels=symbols.labels,
         n_states=symbols.n_states,

@@ -1,4 +1,4 @@
-"""Is a model right? Every animal against runs of its own model, and what was held out."""
+"""Validation of a model: every animal against runs of its own model, and held-out data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ RARE_SHARE = 0.25
 MOST_WALKS = 200
 FEWEST_SAMPLES = 10_000
 """Comparisons of futures in all animals together."""
-EVENTS, LEAVING = "event rates", "leaving rates"
+EVENTS, TRANSITIONS = "event rates", "transition rates"
 CORRELATION, CORRELATION_SECONDS = "autocorrelation", 6.0
 ENTRY_STEP = 150.0
 """Seconds from one window of entry rates to the next, half of its five minutes."""
@@ -44,12 +44,18 @@ class Agreement(Result):
 
     Parameters
     ----------
-    name, unit
-        Of the statistic.
-    data, simulation
-        Mean over animals with its interval over animals; of a single animal its own intervals.
-    n_agree, n_animals
-        Animals that lie within 95 % of their own runs, and animals in which it could be judged.
+    name
+        Name of the statistic.
+    unit
+        Unit of the statistic.
+    data
+        Mean over animals, with its interval over animals; for a single animal the interval over its own events.
+    simulation
+        Mean over the runs of all animals, with its interval; for a single animal the range of 95 % of its runs.
+    n_agree
+        Number of animals that lie within 95 % of their own runs.
+    n_animals
+        Number of animals in which the statistic could be measured.
     """
 
     name: str
@@ -70,23 +76,28 @@ class Agreement(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation(Result):
-    """Answers to the question whether a model can be trusted.
+    """Comparison of a model with the animals it was learned from, and with held-out data.
 
     Parameters
     ----------
     animals
         Every animal against its own runs.
     agreements
-        The same over all animals, one per statistic.
-    recorded_error, simulated_error
-        How errors of prediction grow, from data and from the model.
+        Comparison over all animals, one per statistic.
+    recorded_error
+        Growth of the prediction error, predicting from recorded futures.
+    simulated_error
+        Growth of the prediction error, predicting from simulated futures.
     held_out
-        Prediction of animals (or blocks) that were not learned from.
-    entries, run_entries, drift
-        Rate of entering the second macrostate in sliding windows, of animals and of runs of the model of all, and
-        whether that of the animals drifts.
+        Prediction of held-out animals, or of held-out blocks of a single one.
+    entries
+        Rate at which the animals enter the second macrostate, in sliding windows.
+    run_entries
+        Rate at which runs of the model of all animals enter the second macrostate, in sliding windows.
+    drift
+        Whether the rate of the animals drifts with time.
     cross_validation
-        In blocks, where it was asked for.
+        Cross-validations in blocks by kind, "held-out" and "as published", where they were asked for.
     warnings
         What a reader should know, in plain words.
     """
@@ -105,12 +116,22 @@ class Validation(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictions(Result):
-    """What a model predicts, and what it takes to be steady.
+    """Prediction errors, held-out prediction and drift of a model.
 
     Parameters
     ----------
-    recorded_error, simulated_error, held_out, entries, run_entries, drift
-        See `Validation`.
+    recorded_error
+        Growth of the prediction error, predicting from recorded futures.
+    simulated_error
+        Growth of the prediction error, predicting from simulated futures.
+    held_out
+        Prediction of held-out animals, or of held-out blocks of a single one.
+    entries
+        Rate at which the animals enter the second macrostate, in sliding windows.
+    run_entries
+        Rate at which runs of the model of all animals enter the second macrostate, in sliding windows.
+    drift
+        Whether the rate of the animals drifts with time.
     """
 
     recorded_error: PredictionError
@@ -130,28 +151,28 @@ def predict(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Predictions:
-    """Measure how far ahead a model predicts, in what it has learned from and in what it has not.
+    """Measure how far ahead a model predicts, in training data and in held-out data.
 
     Parameters
     ----------
     model
-        To be judged.
+        Model to be validated.
     min_measure
-        Share of time that a state of models learned anew must hold.
+        Least share of time of a state in models of the training parts.
     n_walks
-        Walks of the model of all animals, in which entries into the second macrostate are counted.
+        Number of walks of the model of all animals, in which entries into the second macrostate are counted.
     seed, threads, progress
-        Of all random choices; cores to use; called now and then.
+        Random seed; cores to use; called now and then.
     """
     models, entries = animal_models(model), _entries(model, model.states(MACRO))
-    rule, postures = prediction_settings(model), _modelled(model, models)
+    settings, postures = prediction_settings(model), _modelled(model, models)
     return Predictions(
-        recorded_error=recorded_error(model.postures, model.symbols, rule, rng=generator(seed, "recorded error")),
+        recorded_error=recorded_error(model.postures, model.symbols, settings, rng=generator(seed, "recorded error")),
         simulated_error=simulated_error(
             model.postures,
             model.symbols,
             _every_animal(model, models),
-            rule,
+            settings,
             rng=generator(seed, "simulated error"),
         ),
         held_out=predict_held_out(postures, fit_settings(model, min_measure, seed), threads=threads, progress=progress),
@@ -162,7 +183,10 @@ def predict(
 
 
 def prediction_settings(model: BehaviourModel) -> PredictionSettings:
-    """Compare futures as the model unfolds postures; the published way without its smoothing, which hides seams."""
+    """Choose settings of prediction errors that unfold postures as the model does.
+
+    The published unfolding is taken without its smoothing, which hides the seams between sequences.
+    """
     method, n_animals = model.unfolding, model.symbols.segments.n_individuals
     return PredictionSettings(
         method="paper-filled" if method == "paper" else method,
@@ -176,14 +200,14 @@ def assemble_validation(
     predictions: Predictions,
     cross_validation: Mapping[str, CrossValidation],
 ) -> Validation:
-    """Put the parts of a validation together and draw its conclusions.
+    """Combine the parts of a validation, average every statistic over animals, and collect warnings.
 
     Parameters
     ----------
     model
-        That is judged.
+        Model to be validated.
     animals, predictions, cross_validation
-        What was measured.
+        Results of the parts.
     """
     agreements = agree(animals)
     return Validation(
@@ -201,7 +225,7 @@ def assemble_validation(
 
 
 def fit_settings(model: BehaviourModel, min_measure: float = 0.02, seed: int = 0) -> FitSettings:
-    """Learn held-out models as this one was learned."""
+    """Give the settings by which models of training parts are learned as this one was."""
     return FitSettings(
         n_delays=model.n_delays,
         n_states=model.microstates.n_states,
@@ -323,15 +347,15 @@ def cross_validate_model(  # noqa: PLR0913 (what is judged, and how)
     Parameters
     ----------
     model
-        To be judged. All is learned anew.
+        Model to be validated. Microstates, chain and states are learned again from every training part.
     n_repeats
-        Splits; 50 as published.
+        Number of splits; 50 as published.
     min_measure
-        Share of time that a state must hold.
+        Least share of time of a state.
     as_published
-        Do as published; see `FitSettings`.
+        Learn states from all data, as published; see `FitSettings`.
     seed, threads, progress
-        Of splits and runs; splits worked on at once; called after each.
+        Random seed of splits and runs; splits worked on at once; called after each.
     """
     postures, fit = (
         _modelled(model, animal_models(model)),
@@ -339,7 +363,7 @@ def cross_validate_model(  # noqa: PLR0913 (what is judged, and how)
     )
     splits = block_splits(postures.segments, n_repeats=n_repeats, rng=generator(seed, "splits"))
     statistics = worm_statistics(fit.steps[1])
-    statistics = statistics if model.is_worm else {LEAVING: statistics[LEAVING]}
+    statistics = statistics if model.is_worm else {TRANSITIONS: statistics[TRANSITIONS]}
     statistics |= {CORRELATION: lambda postures, _: autocorrelation(postures, CORRELATION_SECONDS).values[0]}
     return cross_validate(postures, fit, splits, statistics, threads=threads, progress=progress)
 
@@ -356,11 +380,11 @@ def _warnings(
     unseen = float(held_out.unseen.mean())
     if unseen > RARE_SHARE:
         yield (
-            f"{unseen:.0%} of the transitions of {held_out.over} that were not learned from had never been seen: use "
-            "fewer microstates or more data."
+            f"{unseen:.0%} of the transitions of held-out {held_out.over} do not occur in the training part: use fewer "
+            "microstates or more data."
         )
     gain = held_out.mean_gain()
     if not gain.estimate > 0:
-        yield "The model does not predict what it has not seen better than occupancy alone: use fewer microstates."
+        yield "The model predicts held-out data no better than occupancy alone: use fewer microstates."
     if model.unfolding == "paper":
         yield "Postures are joined as published: seams between sequences add fast movement and reversals."

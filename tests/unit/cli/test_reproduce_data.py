@@ -117,7 +117,7 @@ def test_figures_and_report_find_everything(reproduced):
     assert results["reconstruction"].measured is not None
     assert len(results["checks"]) == 2
     assert results["predictions"] is not None
-    assert set(results["splits"]["as published"].comparisons) >= {"event rates", "leaving rates"}
+    assert set(results["splits"]["as published"].comparisons) >= {"event rates", "transition rates"}
     assert results["held_out_correlation"].n_splits == 1
     assert results["foraging"].level == 2
     assert results["known_truth"] is not None

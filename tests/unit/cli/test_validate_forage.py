@@ -96,7 +96,7 @@ def test_the_table_of_cross_validation(validated):
     # two worms, three kinds of events and two macrostates, held-out and as published
     assert len(rows) == 2 * 2 * (3 + 2)
     assert {(row["kind"], row["statistic"]) for row in rows} == {
-        (kind, name) for kind in ("held-out", "as published") for name in ("event rates", "leaving rates")
+        (kind, name) for kind in ("held-out", "as published") for name in ("event rates", "transition rates")
     }
     for row in rows:
         assert (row["repeats"], row["expected_inside"]) == ("2", "0.95")
@@ -140,7 +140,7 @@ def test_keypoints_are_validated_without_paths(keypoints, cli, tmp_path):
     names = [row["statistic"] for row in rows_of(out / "validation.csv")]
     assert "standard deviation of a5" in names
     assert not {"reversals", "speed over one second", "diffusion coefficient"} & set(names)
-    assert sum(name.startswith("rate of leaving") for name in names) == 2
+    assert sum(name.startswith("transition rate out of") for name in names) == 2
 
 
 @pytest.mark.parametrize("options", [("--runs", "1"), ("--repeats", "-1"), ("--threads", "0")])

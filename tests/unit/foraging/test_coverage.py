@@ -48,7 +48,7 @@ def crawling(seconds=10.0, rate=16.0):
 
 
 def area_of(body, **rule):
-    return measure_coverage(*body, rule=SweepSettings(**rule)).area[0]
+    return measure_coverage(*body, settings=SweepSettings(**rule)).area[0]
 
 
 def brute_footprint(joints, radius, pitch):
@@ -125,7 +125,7 @@ def test_no_holes_at_ten_widths_per_frame(angle, cells_per_width):
     body = straight(line(TILT, step, n), angle)
     slow = straight(line(TILT, step / 40, 40 * (n - 1) + 1), angle)
     rule = SweepSettings(cells_per_width=cells_per_width)
-    found, expected = ({tuple(cell) for cell in footprints(*one, rule=rule)[0].cells.tolist()} for one in (body, slow))
+    found, expected = ({tuple(cell) for cell in footprints(*one, settings=rule)[0].cells.tolist()} for one in (body, slow))
     assert len(expected - found) <= 0.01 * len(expected)
     # what is missing lies on the outline: with all neighbours covered it would be a hole
     around = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
@@ -135,7 +135,7 @@ def test_no_holes_at_ten_widths_per_frame(angle, cells_per_width):
 def test_cells_are_those_near_the_body_of_some_frame():
     postures, path, basis = crawling(seconds=1.0)
     rule = SweepSettings(centre="centroid")
-    found = footprints(postures, path, basis=basis, rule=rule)[0]
+    found = footprints(postures, path, basis=basis, settings=rule)[0]
     # chords of two segments, as the kernel draws them
     joints = skeletons(path, postures, basis=basis)[:, ::2]
     drawn = {tuple(cell) for cell in found.cells.tolist()}
@@ -155,7 +155,7 @@ def test_single_frame_equals_the_oracle_exactly():
     for cells in (2, 5):
         rule = SweepSettings(centre="centroid", cells_per_width=cells)
         joints = skeletons(place, still, basis=basis)[:, :: max(1, int(100 * rule.pitch))]
-        found = footprints(still, place, basis=basis, rule=rule)[0]
+        found = footprints(still, place, basis=basis, settings=rule)[0]
         assert {tuple(c) for c in found.cells.tolist()} == brute_footprint(joints, WIDTH / 2, rule.pitch)
 
 
@@ -171,8 +171,8 @@ def test_area_converges_and_does_not_depend_on_direction(cells, bias, spread):
     postures, path, basis = crawling()
     rule, fine = SweepSettings(cells_per_width=cells), SweepSettings(cells_per_width=20)
     turns = np.linspace(0, np.pi, 25)
-    areas = [measure_coverage(postures, turned(path, turn), basis=basis, rule=rule).area[0] for turn in turns]
-    expected = measure_coverage(postures, path, basis=basis, rule=fine).area[0]
+    areas = [measure_coverage(postures, turned(path, turn), basis=basis, settings=rule).area[0] for turn in turns]
+    expected = measure_coverage(postures, path, basis=basis, settings=fine).area[0]
     assert np.mean(areas) == pytest.approx(expected, rel=bias)
     assert np.std(areas) < spread * expected
 
@@ -182,7 +182,7 @@ def test_straight_track_through_the_centre_of_a_disc():
     n, step = 600, 0.02
     body = straight(line(TILT, step, n), TILT + np.pi)
     radii = np.array([0.5, 0.8, 5.0])
-    found = measure_coverage(*body, radii, rule=SweepSettings(cells_per_width=10)).share[0]
+    found = measure_coverage(*body, radii, settings=SweepSettings(cells_per_width=10)).share[0]
     h = WIDTH / 2
 
     def half_strip(r):
@@ -198,7 +198,7 @@ def test_straight_track_through_the_centre_of_a_disc():
 def test_whole_disc_is_covered_once():
     turn = np.linspace(0, 6 * np.pi, 600)
     body = straight(np.zeros((600, 2)), turn)
-    found = measure_coverage(*body, np.array([0.3, 0.5, 1.0]), rule=SweepSettings(centre="centroid")).share[0]
+    found = measure_coverage(*body, np.array([0.3, 0.5, 1.0]), settings=SweepSettings(centre="centroid")).share[0]
     assert found[:2].tolist() == [1.0, 1.0]
     assert found[2] == pytest.approx(0.525**2, rel=0.01)
 
@@ -207,7 +207,7 @@ def test_centre_is_head_or_centroid():
     body = straight(np.zeros((3, 2)), TILT)
     radius = np.array([0.4])
     head, centroid = (
-        measure_coverage(*body, radius, rule=SweepSettings(centre=centre, cells_per_width=10)).share[0, 0]
+        measure_coverage(*body, radius, settings=SweepSettings(centre=centre, cells_per_width=10)).share[0, 0]
         for centre in ("head", "centroid")
     )
     # from the middle the rod leaves the disc on both sides, from the head on one
@@ -237,7 +237,7 @@ def test_units_of_the_path_do_not_matter():
         length_unit="mm",
     )
     share = measure_coverage(postures, path, basis=basis).share
-    assert measure_coverage(postures, large, basis=basis, rule=SweepSettings(body_length=1.2)).share == pytest.approx(
+    assert measure_coverage(postures, large, basis=basis, settings=SweepSettings(body_length=1.2)).share == pytest.approx(
         share, rel=0.01
     )
 
@@ -257,7 +257,7 @@ def test_every_run_is_a_row():
 
 def test_published_raster():
     postures, path, basis = crawling(seconds=20.0)
-    found = measure_coverage(postures, path, basis=basis, rule=SweepSettings(method="paper"))
+    found = measure_coverage(postures, path, basis=basis, settings=SweepSettings(method="paper"))
     joints = skeletons(path, postures, basis=basis)
     points = (joints[::8, ::5] - joints[0, 0]).reshape(-1, 2)
     edges = np.linspace(-25, 25, 1001)

@@ -165,8 +165,8 @@ def test_keypoints_have_no_path_and_say_so(mouse):
     for refuse in (BehaviourModel.body_basis, reconstruct_paths):
         with pytest.raises(InputFormatError, match="tangent angles along the body, and this study has none"):
             refuse(model)
-    ensemble = Ensemble(model=model, animal=model.animal(), rule=None)
+    ensemble = Ensemble(model=model, animal=model.animal(), settings=None)
     with pytest.raises(InputFormatError, match="tangent angles"):
-        simulate_runs(model, ensemble.animal, ensemble.rule)
+        simulate_runs(model, ensemble.animal, ensemble.settings)
     assert np.isfinite(model.simulate(10.0, rng=0).values).all()
     assert sorted(model.names(2)) == ["state A", "state B"]

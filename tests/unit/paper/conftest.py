@@ -5,7 +5,7 @@ import pytest
 
 from ethomarkov._core.interval import Interval
 from ethomarkov.paper.published import Published
-from ethomarkov.paper.scoring import Found, judge
+from ethomarkov.paper.scoring import Estimate, judge
 
 
 @pytest.fixture
@@ -17,5 +17,5 @@ def rows():
     )  # fmt: skip
     near = Interval(estimate=11.0, low=10.0, high=12.0, level=0.95, over="animals", n=12)
     far = Interval(estimate=50.0, low=np.nan, high=np.nan, level=0.95, over="animals", n=12)
-    found = (Found(interval=near), Found(interval=far), "no data & no path")
+    found = (Estimate(interval=near), Estimate(interval=far), "no data & no path")
     return [judge(published, one) for one in found]

@@ -9,7 +9,7 @@ from ethomarkov.io.results import load_result, save_results
 from ethomarkov.paper import kinetics
 from ethomarkov.paper.evidence import Evidence, point
 from ethomarkov.paper.kinetics import PaperKinetics, estimate_kinetics
-from ethomarkov.paper.scoring import Found
+from ethomarkov.paper.scoring import Estimate
 from ethomarkov.posture import phase_velocity
 
 
@@ -68,7 +68,7 @@ def test_shares_stay_between_nothing_and_all(found):
 
 
 def test_estimates_survive_a_file(tmp_path):
-    found = {"a": Found(interval=point(2.0), n_worms=3, note="so"), "b": Found(interval=point(-1.0))}
+    found = {"a": Estimate(interval=point(2.0), n_worms=3, note="so"), "b": Estimate(interval=point(-1.0))}
     save_results(tmp_path / "x.nc", {"x": PaperKinetics(estimates=found, reasons=("too short",))}, {})
     again = load_result(tmp_path / "x.nc", "x", PaperKinetics)
     assert list(again.estimates) == ["a", "b"]

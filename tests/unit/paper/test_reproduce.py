@@ -301,7 +301,7 @@ def test_the_grid_has_all_published_cells():
 def test_cross_validations_survive_a_file(tmp_path):
     rng = np.random.default_rng(0)
     comparisons = {
-        "leaving rates": Comparison(test=rng.random((2, 3, 2)), simulated=rng.random((2, 3, 4, 2))),
+        "transition rates": Comparison(test=rng.random((2, 3, 2)), simulated=rng.random((2, 3, 4, 2))),
         "autocorrelation": Comparison(test=rng.random((2, 3, 5, 7)), simulated=rng.random((2, 3, 4, 5, 7))),
     }
     found = CrossValidation(

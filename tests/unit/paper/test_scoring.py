@@ -8,7 +8,7 @@ from scipy import stats
 
 from ethomarkov._core.interval import Interval
 from ethomarkov.paper.published import N_WORMS, Published
-from ethomarkov.paper.scoring import Found, count_verdicts, judge, table_rows
+from ethomarkov.paper.scoring import Estimate, count_verdicts, judge, table_rows
 
 
 def figure(value=10.0, low=8.0, high=12.0, **changes):
@@ -18,7 +18,7 @@ def figure(value=10.0, low=8.0, high=12.0, **changes):
 
 def ours(estimate, low=np.nan, high=np.nan, n_worms=N_WORMS):
     interval = Interval(estimate=estimate, low=low, high=high, level=0.95, over="animals", n=n_worms)
-    return Found(interval=interval, n_worms=n_worms)
+    return Estimate(interval=interval, n_worms=n_worms)
 
 
 class TestRules:

@@ -97,7 +97,7 @@ def test_rates_are_those_of_the_checks(figures, found):
     points = events.containers[0].lines[0].get_xydata()
     np.testing.assert_allclose(points, [[one["reversals"].data, one["reversals"].simulation] for one in by_animal])
     words = " ".join(text.get_text() for text in leaving.get_legend().get_texts())
-    assert "rate of leaving" in words
+    assert "transition rate out of" in words
     assert "95 % over events for data, 95 % over runs for simulation" in events.get_title(loc="left")
 
 

@@ -136,8 +136,8 @@ def test_a_name_costs_no_computing_and_shows_in_what_is_held(small):
     assert [one.spectrum.individuals for one in later.held("state_runs").runs] == [(name,) for name in new]
     assert [one.name for one in later.held("runs").runs] == list(later.individuals)
     checks = later.held("validation")
-    leaving = [row.name for row in checks.agreements if row.name.startswith("rate of leaving")]
-    assert sorted(leaving) == ["rate of leaving crawl", "rate of leaving turn"]
+    leaving = [row.name for row in checks.agreements if row.name.startswith("transition rate out of")]
+    assert sorted(leaving) == ["transition rate out of crawl", "transition rate out of turn"]
     assert not any("pirouette" in words for words in checks.warnings)
     assert set(later.held("dwell_law").laws) <= set(new)
     assert later.graph.records == {}
@@ -174,9 +174,9 @@ def test_animals_keep_their_names(small):
 @pytest.mark.parametrize(
     ("text", "new"),
     [
-        ("Not reproduced by the model: rate of leaving run, reversals.", "rate of leaving crawl, reversals."),
-        ("Not reproduced by the model: rate of leaving run.", "rate of leaving crawl."),
-        ("Not reproduced by the model: rate of leaving run fast.", "rate of leaving run fast."),
+        ("Not reproduced by the model: transition rate out of run, reversals.", "transition rate out of crawl, reversals."),
+        ("Not reproduced by the model: transition rate out of run.", "transition rate out of crawl."),
+        ("Not reproduced by the model: transition rate out of run fast.", "transition rate out of run fast."),
         ("'run' cannot be simulated alone: 'pirouette' is.", "'crawl' cannot be simulated alone: 'turn' is."),
         ("A long run of rates.", "A long run of rates."),
     ],

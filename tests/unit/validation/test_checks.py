@@ -38,7 +38,7 @@ QUICK = Settings(
 DEVIATIONS = [f"standard deviation of a{k}" for k in range(1, 6)]
 AUTOCORRELATION = "autocorrelation, distance from the mean run"
 DISTRIBUTION = "distribution, divergence from the mean run"
-LEAVING = {"rate of leaving pirouette", "rate of leaving run"}
+TRANSITIONS = {"transition rate out of pirouette", "transition rate out of run"}
 SPEED, DIFFUSION = "speed over one second", "diffusion coefficient"
 
 
@@ -110,7 +110,7 @@ def test_runs_of_the_model_lie_within_its_runs(one, judge):
 def test_statistics_of_a_worm(own):
     names = [*DEVIATIONS, *(f"{kind}s" for kind in EVENT_KINDS), SPEED, DIFFUSION]
     assert list(own)[:10] == names
-    assert set(own) == {*names, *LEAVING, AUTOCORRELATION, DISTRIBUTION}
+    assert set(own) == {*names, *TRANSITIONS, AUTOCORRELATION, DISTRIBUTION}
     assert {check.n_runs for check in own.values()} == {120}
     assert len(differing(own) - set(DEVIATIONS)) <= 1
 
@@ -148,7 +148,7 @@ def test_no_event_leaves_an_upper_limit(one):
 
 def test_time_reversal_changes_reversals_and_rates_alone(one, own, judge):
     found = judge(Series.from_rows(one.postures.values[::-1].copy(), one.postures.sampling))
-    assert differing(found) ^ differing(own) == {"reversals", *LEAVING}
+    assert differing(found) ^ differing(own) == {"reversals", *TRANSITIONS}
     assert found["reversals"].data > 2 * own["reversals"].high
     for name in (*DEVIATIONS, SPEED, AUTOCORRELATION, DISTRIBUTION):
         assert found[name].data == pytest.approx(own[name].data, rel=1e-4)
@@ -248,7 +248,7 @@ def test_recordings_of_a_few_seconds_have_no_long_lag(model):
 
 
 def test_curves_are_those_of_the_animal_and_its_runs(model, monkeypatch):
-    monkeypatch.setattr(checks, "KEPT_RUNS", 3)
+    monkeypatch.setattr(checks, "CURVE_RUNS", 3)
     found = check_animal(model, 2, 5, seed=3)
     assert found.name == model.symbols.segments.individuals[2]
     own = autocorrelation(model.postures.cut(2), 10.0)

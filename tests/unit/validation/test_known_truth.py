@@ -136,7 +136,7 @@ class TestFound:
         assert [what for what, row in rows.items() if row.note == ONE_STATE] == list(NEED_TWO)
         for what in NEED_TWO:
             assert math.isnan(rows[what].estimate)
-            assert (rows[what].show_found(), rows[what].verdict) == (("–", ""), "–")
+            assert (rows[what].show_estimate(), rows[what].verdict) == (("–", ""), "–")
             assert math.isfinite(rows[what].true)
         assert math.isfinite(rows["reversals"].estimate)
         assert (rows["number of states"].estimate, rows["number of states"].true) == (1, 7)
@@ -177,7 +177,7 @@ class TestWords:
         ],
     )  # fmt: skip
     def test_numbers_have_the_digits_that_their_intervals_are_worth(self, one, shown):
-        assert (one.label, *one.show_found(), one.show_true(), one.verdict) == shown
+        assert (one.label, *one.show_estimate(), one.show_true(), one.verdict) == shown
 
     def test_the_sentence_counts(self):
         known = KnownTruth(rows=(row(), row(true=9.0), row(COUNT)))

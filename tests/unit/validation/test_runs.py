@@ -86,7 +86,7 @@ def test_measures_are_those_of_the_runs(runs):
 
 def test_walks_are_those_behind_the_runs(model, runs):
     """Unfolded with the seed of the runs, the walks give their postures."""
-    ensemble = Ensemble(model=model, animal=model.animal(1), rule=RULE, seed=6)
+    ensemble = Ensemble(model=model, animal=model.animal(1), settings=RULE, seed=6)
     seed = int(ensemble._rng().integers(2**63))
     unfolded = next(unfold_blocks(ensemble.walks(), ensemble.animal.repertoire, walks_per_block=4, rng=seed))
     np.testing.assert_array_equal(unfolded.values, runs.postures.values)
@@ -104,7 +104,7 @@ def test_only_a_few_runs_are_kept(model):
 def test_lags_for_curves_and_for_fits_are_measured_at_once(model):
     """A run of ten minutes is measured once, and both fits are those of its path alone."""
     rule = dataclasses.replace(RULE, duration=600.0, n_runs=2)
-    found = Ensemble(model=model, animal=model.animal(1), rule=rule).gather(("msd",))
+    found = Ensemble(model=model, animal=model.animal(1), settings=rule).gather(("msd",))
     for lags in (fit_lags(16.0), displacement_lags(16.0, 600.0)):
         far = displacement_at(lags, found, rule)
         np.testing.assert_allclose(far.msd, [msd(found.path.cut(k), lags).msd[0] for k in range(2)], rtol=1e-7)

@@ -239,7 +239,7 @@ def test_units_cross_no_border(n_animals, n_units):
 
 def test_halves_are_drawn_at_random_and_each_is_held_out_once(animals):
     trial = simulation_choice._Trial(
-        postures=animals[0], symbols=animals[1], yard=None, data=np.zeros((7, 1)), rule=RULE
+        postures=animals[0], symbols=animals[1], yard=None, data=np.zeros((7, 1)), settings=RULE
     )
     halves = simulation_choice._halvings(trial, 0)
     assert len(halves) == 8

@@ -189,10 +189,10 @@ def test_without_a_body_there_are_still_states_and_predictions(model):
     found = validate_model(dataclasses.replace(model, basis=None), n_runs=4, n_repeats=2)
     names = {row.name for row in found.agreements}
     assert not {"reversals", "speed over one second", "diffusion coefficient"} & names
-    assert sum(name.startswith("rate of leaving") for name in names) == 2
+    assert sum(name.startswith("transition rate out of") for name in names) == 2
     assert len(names) == 9
     assert set(found.cross_validation) == {"held-out", "as published"}
-    assert set(found.cross_validation["held-out"].comparisons) == {"leaving rates", "autocorrelation"}
+    assert set(found.cross_validation["held-out"].comparisons) == {"transition rates", "autocorrelation"}
 
 
 @pytest.mark.slow
@@ -200,7 +200,7 @@ def test_cross_validation_of_worms(model):
     found = validate_model(model, n_runs=2, n_repeats=2).cross_validation
     for kind, one in found.items():
         assert one.fit.as_published is (kind == "as published")
-        assert set(one.comparisons) == {"event rates", "leaving rates", "autocorrelation"}
+        assert set(one.comparisons) == {"event rates", "transition rates", "autocorrelation"}
         assert len(one.comparisons["event rates"].test) == 2
     np.testing.assert_array_equal(
         found["held-out"].comparisons["event rates"].test, found["as published"].comparisons["event rates"].test

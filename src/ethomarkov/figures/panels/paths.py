@@ -166,7 +166,8 @@ def _no_drag(reconstruction: "Reconstruction") -> str | None:
 
 @panel(
     caption=lambda reconstruction: (
-        f"Distance of computed from measured paths in windows of {reconstruction.drag.search.window:g} s by drag ratio."
+        f"Distance of computed from measured paths in windows of {reconstruction.drag.settings.window:g} s by drag "
+        "ratio."
     ),
     unless=_no_drag,
     height=3.6,

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 Names = Mapping[int, Sequence[str]]
 MACRO = 2
-EVENTS, LEAVING = "event rates", "leaving rates"
-UNITS = {EVENTS: "1/min", LEAVING: "1/s"}
+EVENTS, TRANSITIONS = "event rates", "transition rates"
+UNITS = {EVENTS: "1/min", TRANSITIONS: "1/s"}
 
 
 # --- mode by mode ----------------------------------------------------------------------------------------------------
@@ -153,18 +153,19 @@ def rates_of_events(axes: Axes, phase_velocity: FloatArray, checks: "Sequence[An
     draw_rates(axes, *collect_intervals(checks, EVENT_RATES), title="Rates of events", unit="1/min")
 
 
-def _leaving(names: Names) -> list[str]:
-    return [f"rate of leaving {state}" for state in names[MACRO]]
+def _transition_names(names: Names) -> list[str]:
+    return [f"transition rate out of {state}" for state in names[MACRO]]
 
 
 def _other_states(checks: "Sequence[AnimalCheck]", names: Names) -> str | None:
-    return None if _are_known(checks, _leaving(names)) else lacking("rates of leaving these states", "validate STUDY")
+    known = _are_known(checks, _transition_names(names))
+    return None if known else lacking("transition rates out of these states", "validate STUDY")
 
 
-@panel(caption=RATE_CAPTION.format("Rates of leaving"), unless=_other_states, height=3.6)
-def rates_of_leaving(axes: Axes, checks: "Sequence[AnimalCheck]", names: Names) -> None:
+@panel(caption=RATE_CAPTION.format("Transition rates out of the macrostates"), unless=_other_states, height=3.6)
+def transition_rates(axes: Axes, checks: "Sequence[AnimalCheck]", names: Names) -> None:
     """Draw how often every animal and its runs leave the macrostates (Fig. 2d)."""
-    draw_rates(axes, *collect_intervals(checks, _leaving(names)), title="Rates of leaving", unit="1/s")
+    draw_rates(axes, *collect_intervals(checks, _transition_names(names)), title="Transition rates", unit="1/s")
 
 
 @panel(
@@ -187,15 +188,15 @@ def _statistic_missing(statistic: str) -> Callable[..., str | None]:
     return unless
 
 
-def _draw_split_means(axes: Axes, found: SplitMeans, statistic: str, names: Sequence[str]) -> None:
+def _draw_split_means(axes: Axes, means: SplitMeans, statistic: str, names: Sequence[str]) -> None:
     """Draw held-out data against runs learned from the rest, as means over splits."""
     unit = UNITS[statistic]
     sides = [
         {name: [_point(value) for value in table[:, k]] for k, name in enumerate(names)}
-        for table in (found.tests[statistic], found.simulated[statistic])
+        for table in (means.tests[statistic], means.simulated[statistic])
     ]
     draw_rates(axes, *sides, unit=unit)
-    axes.set_title(f"Cross-validated {statistic}\n(means of {found.n_splits} splits)")
+    axes.set_title(f"Cross-validated {statistic}\n(means of {means.n_splits} splits)")
     axes.set_xlabel(f"held-out data ({unit})")
 
 
@@ -217,13 +218,13 @@ def held_out_events(axes: Axes, phase_velocity: FloatArray, split_means: SplitMe
 
 
 @panel(
-    caption=lambda split_means: SPLIT_CAPTION.format(LEAVING, split_means.n_splits),
-    unless=_statistic_missing(LEAVING),
+    caption=lambda split_means: SPLIT_CAPTION.format(TRANSITIONS, split_means.n_splits),
+    unless=_statistic_missing(TRANSITIONS),
     height=3.6,
 )
-def held_out_leaving(axes: Axes, split_means: SplitMeans, names: Names) -> None:
-    """Draw held-out rates of leaving the macrostates (Fig. S4c)."""
-    _draw_split_means(axes, split_means, LEAVING, names[MACRO])
+def held_out_transition_rates(axes: Axes, split_means: SplitMeans, names: Names) -> None:
+    """Draw held-out transition rates out of the macrostates (Fig. S4c)."""
+    _draw_split_means(axes, split_means, TRANSITIONS, names[MACRO])
 
 
 def _not_cross_validated(splits: Mapping[str, CrossValidation]) -> str | None:
@@ -237,10 +238,10 @@ def cross_validated_events(axes: Axes, splits: Mapping[str, CrossValidation]) ->
     draw_cross_validation(axes, list(splits.values()), EVENTS, EVENT_KINDS, unit=UNITS[EVENTS])
 
 
-@panel(caption="Held-out rates of leaving the macrostates, and runs learned from the rest.", height=4.3)
-def cross_validated_leaving(axes: Axes, splits: Mapping[str, CrossValidation], names: Names) -> None:
-    """Draw held-out rates of leaving the macrostates, learned both ways."""
-    draw_cross_validation(axes, list(splits.values()), LEAVING, names[MACRO], unit=UNITS[LEAVING])
+@panel(caption="Held-out transition rates out of the macrostates, and runs learned from the rest.", height=4.3)
+def cross_validated_transition_rates(axes: Axes, splits: Mapping[str, CrossValidation], names: Names) -> None:
+    """Draw held-out transition rates out of the macrostates, learned both ways."""
+    draw_cross_validation(axes, list(splits.values()), TRANSITIONS, names[MACRO], unit=UNITS[TRANSITIONS])
 
 
 # --- predictions -----------------------------------------------------------------------------------------------------
@@ -257,7 +258,7 @@ def prediction_errors(axes: Axes, predictions: "Predictions") -> None:
     draw_prediction_error(axes, predictions.recorded_error, predictions.simulated_error)
 
 
-@panel(caption="How much better than two nulls the chain predicts animals that it was not learned from.", height=3.6)
+@panel(caption="How much better than two nulls the chain predicts held-out animals.", height=3.6)
 def held_out_gain(axes: Axes, predictions: "Predictions") -> None:
     """Draw the gain of the chain in held-out data."""
     draw_held_out(axes, predictions.held_out)
