@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ethomarkov.locomotion import propel as propel
     from ethomarkov.markov import MarkovChain as MarkovChain
     from ethomarkov.markov import slow_spectrum as slow_spectrum
+    from ethomarkov.notebook import load as load
+    from ethomarkov.notebook import run as run
     from ethomarkov.posture import PostureBasis as PostureBasis
     from ethomarkov.posture import find_events as find_events
     from ethomarkov.recording import Recording as Recording
@@ -36,12 +38,14 @@ _HOMES = {
     "Recording": "recording",
     "Settings": "study",
     "Study": "study",
-    "grow_tree": "coarse",
     "fill_gaps": "recording",
     "find_events": "posture",
+    "grow_tree": "coarse",
+    "load": "notebook",
     "propel": "locomotion",
     "read": "io",
     "resample": "recording",
+    "run": "notebook",
     "run_study": "study",
     "simulate_symbols": "simulation",
     "simulate_worms": "synthetic",

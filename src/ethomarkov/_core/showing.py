@@ -2,13 +2,14 @@
 
 import dataclasses
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from ethomarkov._core.result import Result, field_notes
+from ethomarkov._core.words import count_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,29 +38,30 @@ def describe(result: Result) -> str:
 
 def card(result: Result) -> str:
     """Write a result as a small table of HTML, with what each field is as a tooltip."""
-    notes = field_notes(type(result))
-    rows = (
-        f'<tr title="{html.escape(notes.get(name, ""))}"><th style="{KEY}">{html.escape(name)}</th>'
-        f'<td style="{VALUE}">{html.escape(value)}</td></tr>'
-        for name, value in shown_fields(result)
-    )
-    return as_card(type(result).__name__, result.headline(), rows)
+    return name_and_rows(type(result).__name__, result.headline(), shown_fields(result), field_notes(type(result)))
 
 
-def as_card(name: str, headline: str, rows: Iterator[str]) -> str:
-    """Put a title and rows of a table into a card.
+def name_and_rows(
+    name: str, headline: str, rows: Iterable[tuple[str, str]], notes: Mapping[str, str] | None = None
+) -> str:
+    """Write a card of HTML: a title, and rows of names and values.
 
     Parameters
     ----------
     name, headline
         What it is, and in a few words what it says.
     rows
-        Of HTML, escaped already.
+        Names and values.
+    notes
+        What the names mean, shown where the mouse rests on them.
     """
     head = f"<strong>{html.escape(name)}</strong>" + (f" {html.escape(headline)}" if headline else "")
-    # no zebra stripes and no borders, whatever the page around it does to tables
-    table = f'<table style="border:0;margin:.3em 0 0 0">{"".join(rows)}</table>'
-    return CARD.format(f"{head}{table}")
+    cells = (
+        f'<tr title="{html.escape((notes or {}).get(key, ""))}"><th style="{KEY}">{html.escape(key)}</th>'
+        f'<td style="{VALUE}">{html.escape(value)}</td></tr>'
+        for key, value in rows
+    )
+    return CARD.format(f'{head}<table style="border:0;margin:.3em 0 0 0">{"".join(cells)}</table>')
 
 
 def title(result: Result) -> str:
@@ -90,20 +92,32 @@ def in_a_line(value: object, metadata: Mapping[str, Any] | None = None) -> str:
 
 
 def _line(value: object) -> str:
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
-    if isinstance(value, Result):
-        text = str(value) if type(value).__str__ is not object.__str__ else title(value)
-        return text.partition("\n")[0]
-    if isinstance(value, sparse.sparray):
-        return f"{' x '.join(map(str, value.shape))} sparse, {value.nnz:,} entries"
-    if isinstance(value, Mapping):
-        return _listed([f"{key}" for key in value], len(value))
-    if isinstance(value, tuple | list):
-        return _listed([_line(one) for one in value[:MOST_ITEMS]], len(value))
-    return " ".join(str(value).split())
+    return next((write(value) for kinds, write in IN_WORDS if isinstance(value, kinds)), " ".join(str(value).split()))
+
+
+def _result_line(value: Any) -> str:  # noqa: ANN401 (a result)
+    """Give a result that writes itself as text as that, another one by its title."""
+    text = str(value) if "__str__" in vars(type(value)) else title(value)
+    return text.partition("\n")[0]
+
+
+def _matrix_line(value: Any) -> str:  # noqa: ANN401 (a sparse matrix)
+    return f"{' x '.join(map(str, value.shape))} sparse, {value.nnz:,} entries"
+
+
+def _sequence_line(value: Any) -> str:  # noqa: ANN401 (a tuple or a list)
+    return _listed([_line(one) for one in value[:MOST_ITEMS]], len(value))
+
+
+IN_WORDS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
+    ((bool, np.bool_), lambda value: "yes" if value else "no"),
+    ((float, np.floating), lambda value: f"{value:.4g}"),
+    (Result, _result_line),
+    (sparse.sparray, _matrix_line),
+    (Mapping, lambda value: _listed([str(key) for key in value], len(value))),
+    ((tuple, list), _sequence_line),
+)
+"""How values of some kinds are written in a line; all others as they write themselves."""
 
 
 def _listed(items: list[str], n: int) -> str:
@@ -117,7 +131,7 @@ def _array_line(values: np.ndarray, about: Mapping[str, Any], unit: str) -> str:
     dims = about.get("dims", ())
     names = dims if len(dims) == values.ndim and dims[-1:] != ("...",) else [""] * values.ndim
     shape = " x ".join(
-        f"{n:,} {name}{'s' if name and n != 1 else ''}".strip() for n, name in zip(values.shape, names, strict=True)
+        count_of(n, name.replace("_", " ")) if name else f"{n:,}" for n, name in zip(values.shape, names, strict=True)
     )
     known = values[np.isfinite(values)] if values.dtype.kind in "fiu" else np.empty(0)
     reach = f", {known.min():.3g} to {known.max():.3g}{unit}" if known.size else ""
@@ -218,3 +232,48 @@ def _labels(result: Result, dim: str, n: int) -> tuple[str, ...] | None:
         if isinstance(value, tuple) and len(value) == n and all(isinstance(one, str) for one in value):
             return value
     return None
+
+
+# --- for a picture ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LeadingArray:
+    """The array that a picture of a result shows if nothing better is known.
+
+    Parameters
+    ----------
+    values
+        Real numbers in one or two dimensions; the parts of more are averaged over the first dimensions.
+    dims
+        Names of the dimensions.
+    label
+        What the values are, with their unit.
+    labels
+        Names of the entries of the first dimension, if there are any.
+    """
+
+    values: np.ndarray
+    dims: tuple[str, ...]
+    label: str
+    labels: list[str]
+
+
+def leading_array(result: Result) -> LeadingArray | None:
+    """Find the first array of numbers of a result, its own or that of its parts; None where there is none."""
+    shown = ((name, *found) for name, found in _arrays(result).items() if found[1].dtype.kind in "fiub")
+    for name, dims, values in shown:
+        if values.size:
+            unit = _units(result).get(name)
+            flat = values.mean(axis=tuple(range(values.ndim - 2))) if values.ndim > 2 else values
+            names = _labels(result, dims[-flat.ndim], len(flat)) or ()
+            label = name.replace("_", " ") + (f" ({unit})" if unit else "")
+            return LeadingArray(values=flat, dims=dims[-flat.ndim :], label=label, labels=list(names))
+    parts = (getattr(result, item.name) for item in dataclasses.fields(result))  # type: ignore[arg-type]
+    nested = (leading_array(one) for part in parts for one in _parts(part))
+    return next((found for found in nested if found is not None), None)
+
+
+def _parts(value: object) -> list[Result]:
+    several = value if isinstance(value, tuple) else tuple(value.values()) if isinstance(value, Mapping) else (value,)
+    return [one for one in several if isinstance(one, Result)]

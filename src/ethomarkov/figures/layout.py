@@ -1,16 +1,21 @@
 """How panels become figures: rows, letters, captions, and what is left out and why."""
 
+import base64
+import html
+import io
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures import panels
 from ethomarkov.figures.panel import PANELS, Panel, Results, ask
-from ethomarkov.figures.style import figure_style, new_figure
+from ethomarkov.figures.style import figure_style, new_figure, save_figure, save_figures
 
 __all__ = ["Drawn", "Layout", "can_draw", "compose", "panels"]  # to import the panels is to register them
 
@@ -58,6 +63,32 @@ class Drawn:
     figure: Figure | None
     caption: str
     left_out: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        drawn = "a figure" if self.figure is not None else "no figure"
+        return "\n".join([f"Drawn: {drawn}. {self.caption}", *(f"  left out: {one}" for one in self.left_out)])
+
+    def _repr_html_(self) -> str:
+        words = "".join(f"<p>{html.escape(one)}</p>" for one in (self.caption.replace("**", ""), *self.left_out) if one)
+        if self.figure is None:
+            return words
+        picture = io.BytesIO()
+        save_figure(self.figure, picture, format="png")
+        code = base64.b64encode(picture.getvalue()).decode()
+        return f'<img src="data:image/png;base64,{code}" style="max-width:100%;background:white">{words}'
+
+    def save(self, file: str | Path) -> Path:
+        """Write the figure into a file whose ending tells the format (.png, .pdf, .svg).
+
+        Parameters
+        ----------
+        file
+            That appears when it is complete.
+        """
+        if self.figure is None:
+            raise InputFormatError(f"There is no figure to save: {' '.join(self.left_out)}")
+        save_figures({Path(file).name: self.figure}, Path(file).parent)
+        return Path(file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

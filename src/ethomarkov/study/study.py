@@ -2,24 +2,31 @@
 
 import contextlib
 import dataclasses
+import importlib
+import inspect
 import json
 import platform
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ethomarkov import __version__
 from ethomarkov._core.ledger import Ledger
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import name_and_rows
 from ethomarkov._core.types import Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse import Cut
+from ethomarkov.coarse.dwell_laws import ExponentialSum
 from ethomarkov.coarse.naming import StateTraits, rename
+from ethomarkov.coarse.smoothing import SmoothStates
 from ethomarkov.coarse.tree import StateTree
 from ethomarkov.exceptions import EthomarkovError, EthomarkovWarning, InputFormatError
+from ethomarkov.foraging.states import Foraging
 from ethomarkov.io.digest import digest
 from ethomarkov.io.results import load_group_attrs
 from ethomarkov.locomotion import Trajectory
@@ -28,13 +35,21 @@ from ethomarkov.markov.lag_scan import LagScan
 from ethomarkov.markov.noise_floor import NoiseFloor
 from ethomarkov.markov.selection import EntropyTable
 from ethomarkov.model.behaviour import MACRO, BehaviourModel
+from ethomarkov.model.kinetics import Kinetics
 from ethomarkov.model.names import check_renames, given_names, has_body_wave, traits_at
+from ethomarkov.model.paths import Reconstruction
+from ethomarkov.model.stability import SeedStability
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording
 from ethomarkov.recording.measured import Measured
 from ethomarkov.selection import ModelChoice
 from ethomarkov.states import Microstates, Symbols
-from ethomarkov.study.analyses import ANALYSES
+from ethomarkov.states.projection import SequenceMap
+from ethomarkov.study import analyses
+from ethomarkov.study.analyses import ANALYSES, DwellLaws, Timescales
+from ethomarkov.study.asking import Analysis, Stored
+from ethomarkov.study.circulation import Circulation
+from ethomarkov.study.circulation import circulation as net_transitions
 from ethomarkov.study.counts import AnimalTable
 from ethomarkov.study.graph import Graph, PlannedStage
 from ethomarkov.study.provenance import PROVENANCE_FILE, read_inputs, write_provenance
@@ -44,8 +59,14 @@ from ethomarkov.study.source import AnySource, MemorySource, Source
 from ethomarkov.study.stage import Stage
 from ethomarkov.study.stages import CORE
 from ethomarkov.study.store import STUDY_FILE, Entry, Store
-from ethomarkov.validation.ensembles import EACH
+from ethomarkov.validation.ensembles import EACH, AnimalRunSet, RunSet
 from ethomarkov.validation.simulation_choice import SimulationChoice
+from ethomarkov.validation.splits import CrossValidation
+from ethomarkov.validation.validate import Predictions, Validation
+
+if TYPE_CHECKING:
+    from ethomarkov.figures.layout import Drawn
+    from ethomarkov.model.application import Application
 
 STAGES: tuple[Stage, ...] = (*CORE, *ANALYSES)
 """Everything that can be computed; to add an analysis is to add its function here."""
@@ -59,32 +80,8 @@ TREE_SETTINGS = ("n_behaviours", "min_measure", "n_resamples", "names")
 """Settings that `ethomarkov states` changes."""
 DEFAULT_SETTINGS = Settings()
 NOTHING_ELSE: Mapping[str, Any] = {}
-
-
-Value = TypeVar("Value")
-
-
-class Result(Generic[Value]):
-    """A result of a study's graph as its attribute, read or computed when it is asked for.
-
-    Parameters
-    ----------
-    doc
-        What it is.
-    """
-
-    def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, study: None, owner: type) -> "Result[Value]": ...
-    @overload
-    def __get__(self, study: "Study", owner: type) -> Value: ...
-    def __get__(self, study: "Study | None", owner: type) -> "Value | Result[Value]":
-        return self if study is None else cast("Value", study.graph.result(self._name))
+VIEWS, PLOTS = "ethomarkov.notebook.views", "ethomarkov.notebook.plots"
+"""Modules that show a study. They lie above it, so that they are named here and imported when somebody looks."""
 
 
 class Study:
@@ -122,26 +119,26 @@ class Study:
         """Where results are kept; None for a study in memory."""
         return None if self.graph.store is None else self.graph.store.directory
 
-    postures: Result[Series] = Result("Mode amplitudes of the animals that the study holds.")
-    basis: Result[PostureBasis | None] = Result("Shapes of the modes; None for amplitudes that came without one.")
-    measured: Result[Measured] = Result("Measured paths and body lengths.")
-    choice: Result[ModelChoice] = Result("Why sequences, microstates and lag are what they are.")
-    scan: Result[EntropyTable | None] = Result("Entropy rates over K and N; None where they were not asked for.")
-    microstates: Result[Microstates] = Result("The partition of posture sequences.")
-    symbols: Result[Symbols] = Result("Microstate of every frame.")
-    chain: Result[MarkovChain] = Result("The Markov chain of all animals at the lag τ.")
-    spectrum: Result[Spectrum] = Result("Slow modes of the chain.")
-    ledger: Result[Ledger] = Result("What was lost on the way, per animal and step.")
-    lag_scan: Result[LagScan] = Result("Relaxation times of each animal against the lag.")
-    noise_floor: Result[NoiseFloor] = Result("Relaxation times of shuffled symbols at the lag.")
-    cut: Result[Cut] = Result("The first division, into two macrostates.")
-    tree: Result[StateTree] = Result("States at every level.")
-    traits: Result[StateTraits] = Result("What the body does in each node of the tree.")
-    animals: Result[AnimalTable] = Result("All animals that the study is about, and of which it holds the frames.")
-    simulated: Result[Series] = Result("Mode amplitudes of simulated animals.")
-    simulation_choice: Result[SimulationChoice] = Result("How animals are simulated, and why so.")
-    path: Result[Trajectory | None] = Result("Paths of simulated animals; None for postures without a body.")
-    model: Result[BehaviourModel] = Result("What was learned, as one model.")
+    postures: Stored[Series] = Stored("Mode amplitudes of the animals that the study holds.")
+    basis: Stored[PostureBasis | None] = Stored("Shapes of the modes; None for amplitudes that came without one.")
+    measured: Stored[Measured] = Stored("Measured paths and body lengths.")
+    choice: Stored[ModelChoice] = Stored("Why sequences, microstates and lag are what they are.")
+    scan: Stored[EntropyTable | None] = Stored("Entropy rates over K and N; None where they were not asked for.")
+    microstates: Stored[Microstates] = Stored("The partition of posture sequences.")
+    symbols: Stored[Symbols] = Stored("Microstate of every frame.")
+    chain: Stored[MarkovChain] = Stored("The Markov chain of all animals at the lag τ.")
+    spectrum: Stored[Spectrum] = Stored("Slow modes of the chain.")
+    ledger: Stored[Ledger] = Stored("What was lost on the way, per animal and step.")
+    lag_scan: Stored[LagScan] = Stored("Relaxation times of each animal against the lag.")
+    noise_floor: Stored[NoiseFloor] = Stored("Relaxation times of shuffled symbols at the lag.")
+    cut: Stored[Cut] = Stored("The first division, into two macrostates.")
+    tree: Stored[StateTree] = Stored("States at every level.")
+    traits: Stored[StateTraits] = Stored("What the body does in each node of the tree.")
+    animals: Stored[AnimalTable] = Stored("All animals that the study is about, and of which it holds the frames.")
+    simulated: Stored[Series] = Stored("Mode amplitudes of simulated animals.")
+    simulation_choice: Stored[SimulationChoice] = Stored("How animals are simulated, and why so.")
+    path: Stored[Trajectory | None] = Stored("Paths of simulated animals; None for postures without a body.")
+    model: Stored[BehaviourModel] = Stored("What was learned, as one model.")
 
     # --- what they say together ---------------------------------------------------------------------------------------
 
@@ -179,6 +176,26 @@ class Study:
 
     # --- analyses -----------------------------------------------------------------------------------------------------
 
+    free_choice: Analysis[ModelChoice] = Analysis(analyses.free_choice)
+    entropy_scan: Analysis[EntropyTable] = Analysis(analyses.entropy_scan)
+    relaxation_times: Analysis[Timescales] = Analysis(analyses.relaxation_times)
+    sequence_map: Analysis[SequenceMap] = Analysis(analyses.sequence_map)
+    kinetics: Analysis[Kinetics] = Analysis(analyses.kinetics)
+    dwell_law: Analysis[DwellLaws] = Analysis(analyses.dwell_law)
+    published_dwell_law: Analysis[ExponentialSum] = Analysis(analyses.published_dwell_law)
+    smoothed_states: Analysis[SmoothStates] = Analysis(analyses.smoothed_states)
+    circulation: Analysis[Circulation] = Analysis(net_transitions)
+    seed_stability: Analysis[SeedStability] = Analysis(analyses.seed_stability)
+    runs: Analysis[RunSet] = Analysis(analyses.runs)
+    state_runs: Analysis[RunSet] = Analysis(analyses.state_runs)
+    reconstruction: Analysis[Reconstruction] = Analysis(analyses.reconstruction)
+    foraging: Analysis[Foraging] = Analysis(analyses.foraging)
+    animal_runs: Analysis[AnimalRunSet] = Analysis(analyses.animal_runs)
+    predictions: Analysis[Predictions] = Analysis(analyses.predictions)
+    held_out_splits: Analysis[CrossValidation | None] = Analysis(analyses.held_out_splits)
+    published_splits: Analysis[CrossValidation | None] = Analysis(analyses.published_splits)
+    validation: Analysis[Validation] = Analysis(analyses.validation, ANALYSES)
+
     def compute(self, name: str, **options: Any) -> Any:  # noqa: ANN401 (any result)
         """Give the result of an analysis: from the store if it is there, else computed now and kept.
 
@@ -189,7 +206,7 @@ class Study:
         options
             Settings of the analysis; see its function in `ethomarkov.study.analyses`.
         """
-        options = self._as_given(options)
+        options = self._as_given(self._at_level(name, options))
         if not self.graph.is_there(name, **options):
             with self.locked():  # two who ask for the same would write one log
                 self.graph.bring([name], **options)
@@ -206,6 +223,14 @@ class Study:
             Settings that it must have been computed with; any by default.
         """
         return self._renamed(name, self.graph.held(name, **self._as_given(options)))
+
+    def _at_level(self, name: str, options: dict[str, Any]) -> dict[str, Any]:
+        """Ask at the finest level of the tree where a level is needed and none was named."""
+        stage = next((one for one in self.graph.stages if one.name == name), None)
+        is_open = stage is not None and stage.settings.get("level", 0) is inspect.Parameter.empty
+        if options.get("level") is not None or not is_open:
+            return options
+        return {**options, "level": self.finest}
 
     def _as_given(self, options: dict[str, Any]) -> dict[str, Any]:
         """Ask for a renamed state by the name that it has by itself, since a new name costs no computing."""
@@ -239,10 +264,121 @@ class Study:
         with _holding(self.graph):
             yield
 
-    def keep_in(self, directory: Path) -> "Study":
-        """Keep results of analyses in another directory from now on; gives the study itself."""
-        self.graph.store = Store(directory)
+    def keep_in(self, directory: Path | None) -> "Study":
+        """Keep results of analyses in another directory, or in memory alone, from now on; gives the study itself."""
+        self.graph.store = None if directory is None else Store(directory)
         return self
+
+    # --- views --------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        width = max(len(name) for name, _ in self._lines())
+        return "\n".join([self.headline(), *(f"  {name:<{width}}  {value}" for name, value in self._lines())])
+
+    def _repr_html_(self) -> str:
+        return name_and_rows("Study", self.headline().removeprefix("Study "), self._lines())
+
+    def headline(self) -> str:
+        """Give what the study is of in one line."""
+        if not self.graph.is_there("postures"):
+            return "Study of which nothing is computed yet"
+        segments, rate = self.postures.segments, self.postures.sampling.rate
+        animals = count_of(segments.n_individuals, "animal")
+        return f"Study of {animals}, {segments.n_rows / rate / 60:.1f} min at {rate:g} Hz"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """List what is known of the study, computing nothing."""
+        lines = []
+        if self.graph.is_there("tree"):
+            chosen, slowest = self.settings, self.spectrum.relaxation_times[:1]
+            seconds = chosen.n_delays / self.postures.sampling.rate
+            shares = zip(self.names(self.finest), self.tree.measures_at(self.finest), strict=True)
+            lines = [
+                ("sequences", f"{chosen.n_delays} frames ({seconds:.3g} s)"),
+                ("microstates", f"{chosen.n_states}, lag {chosen.lag:.3g} s"),
+                ("slowest relaxation", ", ".join(f"{time:.3g} s" for time in slowest) or "none"),
+                ("states", ", ".join(f"{name} {share:.0%}" for name, share in shares)),
+            ]
+        return [*lines, ("directory", str(self.directory) if self.directory is not None else "in memory")]
+
+    @property
+    def plot(self) -> Any:  # noqa: ANN401 (lies above)
+        """Pictures of the study by name, such as ``study.plot.tree()``; ``study.plot`` lists them."""
+        return importlib.import_module(PLOTS).Plots(self)
+
+    def summary(self) -> dict[str, Any]:
+        """Give the key figures, as ``ethomarkov summary --json`` prints them."""
+        found: dict[str, Any] = importlib.import_module("ethomarkov.report.summary").summarize(self)
+        return found
+
+    def figure(self, number: str | int) -> "Drawn":
+        """Draw a figure of the paper for these animals, with its caption.
+
+        Parameters
+        ----------
+        number
+            As in the paper: 1 to 5, "S1" to "S10".
+        """
+        drawn: Drawn = importlib.import_module(VIEWS).draw_figure(self, number)
+        return drawn
+
+    def report(self, out: Path | str | None = None) -> Path:
+        """Write the report, and give the path of the page.
+
+        Parameters
+        ----------
+        out
+            The page, or a directory for it; ``report.html`` in the study's own directory by default.
+        """
+        page: Path = importlib.import_module(VIEWS).write_report(self, out)
+        return page
+
+    def explore(self, out: Path | str | None = None, *, method: Literal["umap", "pca"] | None = None) -> Path:
+        """Write the explorer, and give the path of the page.
+
+        Parameters
+        ----------
+        out
+            The page, or a directory for it; ``explorer.html`` in the study's own directory by default.
+        method
+            Of the map; by default the one that the study has, or else UMAP.
+        """
+        page: Path = importlib.import_module(VIEWS).write_explorer(self, out, method)
+        return page
+
+    def movie(self, kind: str = "postures", out: Path | str | None = None, **options: Any) -> Path:  # noqa: ANN401
+        """Make a movie, and give its path.
+
+        Parameters
+        ----------
+        kind
+            "postures" shows data above a simulation, "crawl" a simulated animal that draws its path, "tour" a typical
+            sequence of every state.
+        out
+            The file (.mp4 or .gif), or a directory for it; the study's own directory by default.
+        options
+            ``animal`` (name; the first by default) and ``seconds`` of "postures" and "crawl", ``level`` of a tour.
+        """
+        file: Path = importlib.import_module(VIEWS).write_movie(self, kind, out, **options)
+        return file
+
+    def apply(
+        self,
+        recordings: Any,  # noqa: ANN401 (files, arrays or a recording)
+        out: Path | str | None = None,
+        **reading: Any,  # noqa: ANN401 (how they are read)
+    ) -> "Application":
+        """Label new animals with the states of this study, and tell whether its model covers them.
+
+        Parameters
+        ----------
+        recordings, reading
+            Files, arrays or a `Recording`, at the study's sampling rate, and how they are read; see `ethomarkov.run`.
+        out
+            Directory in which the result is cached; None keeps it in memory.
+        """
+        found: Application = importlib.import_module(VIEWS).apply_model(self, recordings, out, reading)
+        return found
 
     # --- changed studies ----------------------------------------------------------------------------------------------
 
@@ -253,6 +389,28 @@ class Study:
         graph = Graph(stages=STAGES, asked=settings, settings=settings, size=self.graph.size)
         graph.adopt(kept, KEPT)
         return Study(graph)
+
+    def regrow(self, names: Mapping[str, str] | None = None, **changes: Any) -> "Study":  # noqa: ANN401 (settings)
+        """Give the study with another tree of states or new names; in its directory, these take the place of the old.
+
+        Parameters
+        ----------
+        names
+            From names that states have to new ones.
+        changes
+            Settings of the tree: ``n_behaviours=5`` states at the finest level, ``min_measure``, ``n_resamples``.
+
+        Examples
+        --------
+        >>> from ethomarkov.synthetic import simulate_worms
+        >>> settings = Settings(n_delays=4, n_states=8, lag=0.5, n_walks=1, simulated_minutes=0.1, scan=False)
+        >>> worms = simulate_worms(2, 60.0, seed=1)
+        >>> study = run_study(worms.recording, settings, basis=worms.basis)
+        >>> new = study.regrow({study.names(2)[0]: "crawling"})
+        >>> new.names(2)[0]
+        'crawling'
+        """
+        return regrow_study(self, names or {}, **changes)
 
     def with_settings(self, **changes: Any) -> "Study":  # noqa: ANN401 (any settings)
         """Give the study under other settings, in the same directory; what depends on them is computed anew.
@@ -423,7 +581,7 @@ def regrow_study(study: Study, names: Mapping[str, str], **changes: Any) -> Stud
         return finish_study(grown, names)
 
 
-def apply_study(study: Study, recording: Recording, *, directory: Path) -> Study:
+def apply_study(study: Study, recording: Recording, *, directory: Path | None) -> Study:
     """Set new recordings beside a study, to ask for "application"; results are kept in a directory of their own.
 
     Parameters
@@ -433,7 +591,7 @@ def apply_study(study: Study, recording: Recording, *, directory: Path) -> Study
     recording
         Of new animals, at the study's sampling rate.
     directory
-        Where results are kept.
+        Where results are kept; None keeps them in memory.
     """
     given = {**study.graph.given, "applied": MemorySource(recording)}
     return Study(study.graph.with_given(given)).keep_in(directory)
