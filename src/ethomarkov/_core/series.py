@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ethomarkov._core.frame_table import describe_frames, frame_table
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BLOCK_ROWS = 16_384
 
@@ -26,6 +32,12 @@ class Series(Result):
         The gap-free runs of rows.
     sampling
         Frames per second.
+
+    Examples
+    --------
+    >>> series = Series.from_rows([[0.1, 0.2], [np.nan, 0.3], [0.5, 0.6]], 16.0)
+    >>> series.headline(), series.segments.bounds.tolist()
+    ('3 frames x 2 components of 1 animal, 0.188 s at 16 Hz, 33 % missing', [[0, 1, 0], [2, 3, 0]])
     """
 
     values: FloatArray = array_field("frame", "component")
@@ -58,6 +70,24 @@ class Series(Result):
             values=rows,
             segments=Segments.from_valid(valid, offsets, individuals),
             sampling=sampling if isinstance(sampling, Sampling) else Sampling(sampling),
+        )
+
+    def headline(self) -> str:
+        """Give the size, the duration and what is missing in one line."""
+        size = f"{count_of(self.segments.n_rows, 'frame')} x {count_of(self.n_components, 'component')}"
+        return f"{size} of {describe_frames(self.segments, self.sampling)}"
+
+    def table(self) -> "pd.DataFrame":
+        """Lay out one row per frame: animal, time, and a column for each component; NaN where a frame is missing.
+
+        Examples
+        --------
+        >>> list(Series.from_rows([[0.1, 0.2], [0.3, 0.4]], 16.0).table().columns)
+        ['individual', 'time', 'component_1', 'component_2']
+        """
+        known = np.where(self.segments.valid[:, None], self.values, np.nan)
+        return frame_table(
+            self.segments, self.sampling, {f"component_{k}": column for k, column in enumerate(known.T, start=1)}
         )
 
     @property

@@ -4,12 +4,17 @@ from typing import Literal
 
 import numpy as np
 
+from ethomarkov._core.arrays import named_arrays, one_rate
 from ethomarkov._core.parallel import map_pieces
 from ethomarkov._core.series import Series
-from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.types import FloatArray, IntArray, PlainArrays
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion.trajectory import Trajectory
 from ethomarkov.posture import PostureBasis
+from ethomarkov.posture.basis import DEFAULT_SEGMENTS, feature_rows
+from ethomarkov.recording import Recording
+from ethomarkov.recording.orientation import remove_orientation
+from ethomarkov.recording.schema import KIND_WORDS
 
 Scheme = Literal["midpoint", "paper"]
 SCHEMES = ("midpoint", "paper")
@@ -17,11 +22,12 @@ BLOCK_FRAMES = 2048  # whose sums stay in the processor's memory; a multiple of 
 
 
 def propel(  # noqa: PLR0913 (the one entry point of this module keeps its options flat)
-    angles: Series,
+    angles: Series | Recording | PlainArrays,
     drag_ratio: float = 30.0,
     body_length: float | FloatArray = 1.0,
     length_unit: str = "body lengths",
     *,
+    rate: float | None = None,
     basis: PostureBasis | None = None,
     scheme: Scheme = "midpoint",
     threads: int = 1,
@@ -31,13 +37,17 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
     Parameters
     ----------
     angles
-        Tangent angles along the body, radians, ``(frames, segments)``, head first; or mode amplitudes with `basis`.
+        Tangent angles along the body, radians, ``(frames, segments)``, head first: an array, a list of arrays or a
+        mapping from names, with one array per animal; or a `Series`; or a `Recording` of angles or centerlines. Mode
+        amplitudes with `basis`.
     drag_ratio
         Normal over tangential drag, α; above 1 for crawling.
     body_length
         In the unit of the path; one number, or one per individual.
     length_unit
         Name of that unit.
+    rate
+        Frames per second of plain arrays; a `Series` and a `Recording` know theirs.
     basis
         Of amplitudes; angles are then formed frame by frame and never kept.
     scheme
@@ -54,13 +64,26 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
     tangents by central differences), divides the apparent rotation by the moment of the frame before, turns velocities
     by the orientation of the frame before, and adds up the steps by Euler's rule. It also negates the angles first,
     which only mirrors the path; here the angles are taken as they are, in both schemes.
+
+    Plain angles may contain the orientation of the body and jumps by 2π: both are taken out first, as they are when a
+    recording is read. The balance of forces does not depend on how the camera was turned.
+
+    Examples
+    --------
+    A wave that travels from head to tail drives the body forwards.
+
+    >>> phase = np.arange(20) / 13 - np.arange(320)[:, None] / 32
+    >>> path = propel(np.sin(2 * np.pi * phase), drag_ratio=30, rate=16.0)
+    >>> path.length_unit, float(np.linalg.norm(path.centroid[-1]).round(1))
+    ('body lengths', 4.4)
     """
     from ethomarkov.locomotion.resistive_kernels import add_steps
 
     _check_choice(drag_ratio, scheme)
-    lengths = individual_lengths(body_length, angles.segments.n_individuals)
-    body = body_modes(angles, basis)
-    n_rows = len(angles.values)
+    postures = posture_series(angles, rate, basis)
+    lengths = individual_lengths(body_length, postures.segments.n_individuals)
+    body = body_modes(postures, basis)
+    n_rows = len(postures.values)
     centroid, heading = np.full((n_rows, 2), np.nan), np.full(n_rows, np.nan)
 
     def propel_run(run: tuple[int, int, int]) -> None:
@@ -68,23 +91,77 @@ def propel(  # noqa: PLR0913 (the one entry point of this module keeps its optio
         centroid[start] = heading[start] = 0.0
         for first in range(start, stop - 1, BLOCK_FRAMES):
             rows = slice(first, min(first + BLOCK_FRAMES + 1, stop))
-            sums = balance_sums(angles.values[rows], body, scheme)
+            sums = balance_sums(postures.values[rows], body, scheme)
             add_steps(sums, float(drag_ratio), lead_of(scheme), centroid[rows], heading[rows])
         centroid[start:stop] *= lengths[individual]
 
-    map_pieces(propel_run, angles.segments, threads)
+    map_pieces(propel_run, postures.segments, threads)
     return Trajectory(
         centroid=centroid,
         heading=heading,
-        segments=angles.segments,
-        sampling=angles.sampling,
+        segments=postures.segments,
+        sampling=postures.sampling,
         length_unit=length_unit,
     )
 
 
+def posture_series(
+    given: Series | Recording | PlainArrays, rate: float | None = None, basis: PostureBasis | None = None
+) -> Series:
+    """Bring postures of any form to a series of tangent angles, or of mode amplitudes where there is a basis.
+
+    Parameters
+    ----------
+    given, rate, basis
+        See `propel`.
+    """
+    if isinstance(given, Series):
+        one_rate(rate, given.sampling, "The postures")
+        return given
+    if isinstance(given, Recording):
+        one_rate(rate, given.sampling, "The postures")
+        return _recorded_angles(given) if basis is None else basis.project(given)
+    named = named_arrays(given, 2, "The amplitudes" if basis else "The angles")
+    sampling = one_rate(rate, None, "The angles")
+    _check_rows(named)
+    rows = list(named.values()) if basis else [remove_orientation(part)[0] for part in named.values()]
+    return Series.from_rows(np.concatenate(rows), sampling, np.cumsum([0, *(len(part) for part in rows)]), tuple(named))
+
+
+def _recorded_angles(recording: Recording) -> Series:
+    if recording.kind not in ("angle", "centerline"):
+        advice = {
+            "amplitude": "give the basis on which they were projected (basis=), or the angles themselves",
+            "position": "name points along the body, head first, as kind='centerline'; bodies with legs are not moved "
+            "by resistive forces",
+        }[recording.kind]
+        raise InputFormatError(
+            f"The recording holds {KIND_WORDS[recording.kind]}; a path needs tangent angles along the body: {advice}."
+        )
+    rows, segments = feature_rows(recording, DEFAULT_SEGMENTS), recording.segments
+    return Series.from_rows(rows, recording.sampling, segments.offsets, segments.individuals)
+
+
+def _check_rows(named: dict[str, FloatArray]) -> None:
+    widths = {name: part.shape[1] for name, part in named.items() if part.ndim == 2}
+    for name, part in named.items():
+        if part.ndim != 2:
+            raise InputFormatError(
+                f"The angles of {name!r} have shape {part.shape}; (frames, segments) is needed. Points of a centerline "
+                "become angles by Recording.from_arrays(points, rate=..., kind='centerline')."
+            )
+        if np.isinf(part).any():
+            raise InputFormatError(f"Some angles of {name!r} are infinite; use NaN for what is missing.")
+        if part.shape[1] != min(widths.values()):
+            raise InputFormatError(
+                f"The animals have {', '.join(f'{n} ({name})' for name, n in widths.items())} segments; all need the "
+                "same number. Bring them to one number of segments, or compute each path on its own."
+            )
+
+
 def skeletons(
     path: Trajectory,
-    angles: Series,
+    angles: Series | Recording | PlainArrays,
     rows: IntArray | None = None,
     *,
     body_length: float | FloatArray = 1.0,
@@ -109,18 +186,20 @@ def skeletons(
     skeleton
         ``(rows, points, 2)``, head first; NaN outside the runs.
     """
-    if len(path.centroid) != len(angles.values):
+    rate = None if isinstance(angles, Series | Recording) else path.sampling.rate
+    postures = posture_series(angles, rate, basis)
+    if len(path.centroid) != len(postures.values):
         raise InputFormatError(
-            f"The path has {len(path.centroid)} frames, the postures {len(angles.values)}; give the postures from "
+            f"The path has {len(path.centroid)} frames, the postures {len(postures.values)}; give the postures from "
             "which the path was computed."
         )
-    chosen = np.arange(len(angles.values)) if rows is None else np.asarray(rows)
-    modes, mean = body_modes(angles, basis)
-    theta = angles.values[chosen].astype(float)
+    chosen = np.arange(len(postures.values)) if rows is None else np.asarray(rows)
+    modes, mean = body_modes(postures, basis)
+    theta = postures.values[chosen].astype(float)
     if basis is not None:
         theta = theta @ modes + mean
     theta += path.heading[chosen, None]
-    length = individual_lengths(body_length, angles.segments.n_individuals)[angles.segments.row_individual[chosen]]
+    length = individual_lengths(body_length, postures.segments.n_individuals)[postures.segments.row_individual[chosen]]
     step = np.stack([np.cos(theta), np.sin(theta)], axis=-1) * (length / theta.shape[1])[:, None, None]
     joints = np.concatenate([np.zeros((len(step), 1, 2)), np.cumsum(step, axis=1)], axis=1)
     middles = (joints[:, 1:] + joints[:, :-1]) / 2

@@ -1,23 +1,29 @@
 """Recording: a validated dataset of postures, the form in which every file enters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import xarray as xr
 
+from ethomarkov._core.arrays import named_arrays, numbers
+from ethomarkov._core.frame_table import describe_frames, frame_table
 from ethomarkov._core.ledger import Ledger
 from ethomarkov._core.result import Result
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
-from ethomarkov._core.types import FloatArray
+from ethomarkov._core.types import FloatArray, PlainArrays
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.recording import schema
 from ethomarkov.recording.left_out import left_out_attrs, left_out_of, open_ledger
 from ethomarkov.recording.orientation import remove_orientation
 from ethomarkov.recording.tracks import Places, Track, grid_positions, grid_size, infer_rate, to_grid
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RATE_TOLERANCE = 0.01
 
@@ -32,12 +38,75 @@ class Recording(Result):
         An `xarray.Dataset` in the layout of `ethomarkov.recording.schema`: one of ``amplitude``, ``angle``,
         ``centerline`` or ``position`` along the stacked ``frame`` dimension, optionally ``centroid`` and
         ``body_length``.
+
+    Examples
+    --------
+    >>> angles = np.sin(np.arange(600)[:, None] / 9 + np.arange(20) / 3)
+    >>> Recording.from_arrays(angles, rate=16.0)
+    Recording: tangent angles (rad) of 1 animal, 37.5 s at 16 Hz, 0 % missing
+      posture  600 frames x 20 segments
+      animals  animal_1
     """
 
     dataset: xr.Dataset
 
     def __post_init__(self) -> None:
         schema.validate(self.dataset)
+
+    @classmethod
+    def from_arrays(  # noqa: PLR0913 (all that a recording may hold)
+        cls,
+        arrays: PlainArrays,
+        *,
+        rate: float | None = None,
+        kind: schema.Kind = "angle",
+        individuals: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        centroid: PlainArrays | None = None,
+        body_length: float | Sequence[float] | Mapping[str, float] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ) -> "Recording":
+        """Make a recording of plain arrays, one row per frame.
+
+        Parameters
+        ----------
+        arrays
+            ``(frames, columns)`` for angles and amplitudes, ``(frames, points, 2)`` for centerlines (head first) and
+            keypoints. One array, a list of arrays (one per animal), or a mapping from the animal's name to its array;
+            nested lists and tables of pandas, too. Rows with NaN are gaps.
+        rate
+            Frames per second.
+        kind
+            What the numbers are: "angle" (radians), "amplitude", "centerline" or "position" (keypoints).
+        individuals
+            Names of the animals; animal_1, animal_2 … by default.
+        labels
+            Names of columns or points; numbered from 1 by default.
+        centroid
+            Measured positions ``(frames, 2)``, given in the same way as the arrays.
+        body_length
+            In the unit of the centroid: one number, a list with one per animal, or a mapping from names.
+        attrs
+            Anything worth keeping, such as ``{"length_unit": "mm"}``.
+
+        Examples
+        --------
+        >>> wave = np.sin(np.arange(600)[:, None] / 9 + np.arange(20) / 3)
+        >>> both = Recording.from_arrays({"N2": wave, "mutant": 2 * wave[:300]}, rate=16.0)
+        >>> both.individuals, both.values.shape
+        (('N2', 'mutant'), (900, 20))
+        """
+        _check_given(arrays, kind)
+        if rate is None:
+            raise SamplingError("The sampling rate is missing; arrays hold none. State frames per second: rate=16.0.")
+        n_axes = len(schema.KIND_DIMS[kind]) + 1
+        named = named_arrays(arrays, n_axes, f"The {kind}s", individuals)
+        places, lengths = _centroids(centroid, list(named)), _body_lengths(body_length, list(named))
+        tracks = [
+            Track(individual=name, values=rows, centroid=places.get(name), body_length=lengths.get(name))
+            for name, rows in named.items()
+        ]
+        return cls.from_tracks(tracks, kind=kind, sampling_rate=rate, labels=labels, attrs=attrs)
 
     @classmethod
     def from_tracks(
@@ -90,6 +159,49 @@ class Recording(Result):
             "schema": schema.SCHEMA,
         }
         return cls(data)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"Recording: {self.headline()}", *(f"  {name:<8} {text}" for name, text in self._lines())])
+
+    def _repr_html_(self) -> str:
+        from ethomarkov._core.showing import name_and_rows
+
+        return name_and_rows("Recording", self.headline(), self._lines())
+
+    def headline(self) -> str:
+        """Give kind, animals, duration, rate and what is missing in one line."""
+        return f"{schema.KIND_WORDS[self.kind]} of {describe_frames(self.segments, self.sampling)}"
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        from ethomarkov._core.showing import in_a_line
+
+        shape = dict(zip(("frame", *schema.KIND_DIMS[self.kind]), self.values.shape, strict=True))
+        yield "posture", " x ".join(f"{n:,} {dim}s" for dim, n in shape.items() if dim != "space")
+        yield "animals", in_a_line(self.individuals)
+        unit = self.dataset.attrs.get("length_unit", "")
+        if schema.CENTROID in self.dataset:
+            yield "centroid", f"in {unit}" if unit else "unit unknown"
+        if self.body_lengths:
+            median = float(np.median(list(self.body_lengths.values())))
+            yield "length", f"{median:.3g} {unit} (median of animals)".replace("  ", " ")
+
+    def table(self) -> "pd.DataFrame":
+        """Lay out one row per frame: animal, time, the numbers of the posture, the centroid where it was measured.
+
+        Examples
+        --------
+        >>> recording = Recording.from_arrays([[0.1, 0.2], [0.2, 0.3], [0.3, 0.1]], rate=4.0, kind="amplitude")
+        >>> print(recording.table().to_string(index=False))
+        individual  time  a1  a2
+          animal_1  0.00 0.1 0.2
+          animal_1  0.25 0.2 0.3
+          animal_1  0.50 0.3 0.1
+        """
+        rows = self.values.reshape(len(self.values), -1)
+        columns = dict(zip(column_names(self), rows.T, strict=True))
+        if self.centroid is not None:
+            columns |= {f"{schema.CENTROID}_{axis}": self.centroid[:, k] for k, axis in enumerate(schema.SPACE)}
+        return frame_table(self.segments, self.time, columns)
 
     @property
     def kind(self) -> schema.Kind:
@@ -159,6 +271,24 @@ class Recording(Result):
         return book.note(
             "recording", segments.individuals, "frames", seen, segments.count_rows(), reason="incomplete posture"
         )
+
+
+def column_names(recording: Recording) -> list[str]:
+    """Name every number of a posture, as the columns of tables are named.
+
+    Parameters
+    ----------
+    recording
+        Of any kind. Modes and segments are numbered (a1, theta_0), keypoints have their names (nose_x, nose_y).
+    """
+    n_features = recording.values.shape[1]
+    if recording.kind == "amplitude":
+        return [f"a{i + 1}" for i in range(n_features)]
+    if recording.kind == "angle":
+        return [f"theta_{i}" for i in range(n_features)]
+    if recording.kind == "centerline":
+        return [f"{axis}_{i}" for i in range(n_features) for axis in schema.SPACE]
+    return [f"{name}_{axis}" for name in recording.dataset["keypoint"].values for axis in schema.SPACE]
 
 
 def merge_recordings(recordings: Mapping[str, Recording]) -> Recording:
@@ -241,13 +371,62 @@ def _check_mergeable(label: str, one: Recording, other_label: str, other: Record
         )
 
 
+def _check_given(arrays: object, kind: str) -> None:
+    if kind not in get_args(schema.Kind):
+        raise InputFormatError(f"kind={kind!r} is not known; use one of {', '.join(map(repr, get_args(schema.Kind)))}.")
+    if isinstance(arrays, Recording):
+        raise InputFormatError("A Recording was given where arrays are needed; use it as it is.")
+
+
+def _by_animal(given: Mapping[str, Any] | Sequence[Any], names: Sequence[str], what: str) -> dict[str, Any]:
+    """Match what was given under names, or one by one, to the animals."""
+    if isinstance(given, Mapping):
+        unknown = [str(name) for name in given if str(name) not in names]
+        if unknown:
+            raise InputFormatError(f"{what} of {', '.join(unknown)} were given; the animals are {', '.join(names)}.")
+        return {str(name): value for name, value in given.items()}
+    if len(given) != len(names):
+        raise InputFormatError(
+            f"{what} of {count_of(len(given), 'animal')} were given for {count_of(len(names), 'animal')}; give one for "
+            "each, or a mapping from their names."
+        )
+    return dict(zip(names, given, strict=True))
+
+
+def _centroids(given: PlainArrays | None, names: Sequence[str]) -> dict[str, FloatArray]:
+    if given is None:
+        return {}
+    found = named_arrays(given, 2, "The centroids")
+    return _by_animal(found if isinstance(given, Mapping) else list(found.values()), names, "Centroids")
+
+
+def _body_lengths(
+    given: float | Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
+) -> dict[str, float]:
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        known = _by_animal(given, names, "Body lengths")
+    else:
+        lengths = np.ravel(numbers([given] if np.ndim(given) == 0 else given, "The body lengths"))
+        known = _by_animal(lengths.tolist() * (len(names) if lengths.size == 1 else 1), names, "Body lengths")
+    wrong = [name for name, length in known.items() if not (np.isnan(length) or 0 < length < np.inf)]
+    if wrong:
+        raise InputFormatError(
+            f"The body length of {wrong[0]!r} is {known[wrong[0]]:g}; a positive number is needed, NaN where unknown."
+        )
+    return known
+
+
 def _check_shapes(tracks: Sequence[Track], kind: schema.Kind) -> None:
     n_axes = len(schema.KIND_DIMS[kind])
     for track in tracks:
         shape = np.shape(track.values)
         if len(shape) != n_axes + 1 or (n_axes == 2 and shape[2] != 2):
             wanted = "(frames, points, 2)" if n_axes == 2 else f"(frames, {schema.KIND_DIMS[kind][0]}s)"
-            raise InputFormatError(f"{kind} of {track.individual!r} has shape {shape}; {wanted} is needed.")
+            raise InputFormatError(
+                f"{kind} of {track.individual!r} has shape {shape}; {wanted} is needed.{_shape_advice(shape, n_axes)}"
+            )
         if shape[1:] != np.shape(tracks[0].values)[1:]:
             raise InputFormatError(
                 f"Postures of {track.individual!r} have shape {shape[1:]}, those of "
@@ -258,6 +437,14 @@ def _check_shapes(tracks: Sequence[Track], kind: schema.Kind) -> None:
                 raise InputFormatError(
                     f"{track.individual!r} has {shape[0]} postures but {len(rows)} {word}; one each is needed."
                 )
+
+
+def _shape_advice(shape: tuple[int, ...], n_axes: int) -> str:
+    if len(shape) == 3 and shape[2] == 2 and n_axes == 1:
+        return " Points in the plane are kind='centerline' (head first) or kind='position' (keypoints)."
+    if len(shape) == 3 and n_axes == 1:
+        return " Give several animals as a list of arrays, one for each."
+    return " Angles or amplitudes are kind='angle' or kind='amplitude'." if len(shape) == 2 and n_axes == 2 else ""
 
 
 def _stack(tracks: Sequence[Track], places: Sequence[Places], sampling: Sampling, kind: schema.Kind) -> xr.Dataset:

@@ -22,6 +22,7 @@ from ethomarkov.io.readers.table import Table
 from ethomarkov.io.registry import reader, writer
 from ethomarkov.io.spreadsheet import escape, plain
 from ethomarkov.recording import Recording
+from ethomarkov.recording.recording import column_names
 from ethomarkov.recording.schema import KIND_DIMS
 
 MISSING_WORDS = {"", "nan", "na"}
@@ -184,15 +185,10 @@ def write_csv(recording: Recording, path: Path) -> None:
 
 
 def _column_names(recording: Recording) -> list[str]:
-    n_features = recording.values.shape[1]
-    if recording.kind == "amplitude":
-        return [f"a{i + 1}" for i in range(n_features)]
-    if recording.kind == "angle":
-        return [f"theta_{i}" for i in range(n_features)]
-    if recording.kind == "centerline":
-        return [f"{axis}_{i}" for i in range(n_features) for axis in "xy"]
+    columns = column_names(recording)
+    if recording.kind != "position":
+        return columns
     keypoints = tuple(str(name) for name in recording.dataset["keypoint"].values)
-    columns = [f"{name}_{axis}" for name in keypoints for axis in "xy"]
     _check_keypoint_columns(columns, keypoints)
     return columns
 
