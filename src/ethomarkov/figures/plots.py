@@ -243,6 +243,11 @@ def _entropy_table(axes: Axes, table: EntropyTable) -> None:
 
 @_draws(ModelChoice)
 def _choice(axes: Axes, choice: ModelChoice) -> None:
+    if not choice.lags.size:
+        raise InputFormatError(
+            "Sequence length, microstates and lag were set, so that nothing was tried that could be drawn. Ask for "
+            "`study.free_choice()`."
+        )
     draw_times(axes, choice)
 
 

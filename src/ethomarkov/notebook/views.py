@@ -8,6 +8,7 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures.layout import Drawn
 from ethomarkov.io.atomic import atomic_path, check_writable
 from ethomarkov.model.application import Application
+from ethomarkov.model.application import apply_model as label_new_animals
 from ethomarkov.notebook.running import as_recording
 from ethomarkov.paper.figures import choose_figures
 from ethomarkov.paper.layout import draw_paper_figure
@@ -120,8 +121,10 @@ def apply_model(study: Study, recordings: Any, out: str | Path | None, reading: 
     out
         Directory in which the result is cached; None keeps it in memory.
     """
-    applied = apply_study(study, as_recording(recordings, reading), directory=None if out is None else Path(out))
-    found: Application = applied.compute("application")
+    recording = as_recording(recordings, reading)
+    if out is None:
+        return label_new_animals(study.model, recording, threads=study.graph.threads)
+    found: Application = apply_study(study, recording, directory=Path(out).expanduser()).compute("application")
     return found
 
 

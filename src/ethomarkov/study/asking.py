@@ -58,6 +58,10 @@ class Analysis(Generic[Value]):
     def __get__(self, study: "Study | None", owner: type) -> "Analysis[Value] | Asked[Value]":
         return self if study is None else Asked(study, self._stage.name, self)
 
+    def __call__(self, study: "Study", **options: Any) -> Value:  # noqa: ANN401 (settings of the analysis)
+        """Give the result for a study, as ``Study.kinetics(study, level=3)``."""
+        return cast("Value", study.compute(self._stage.name, **options))
+
 
 class Asked(Generic[Value]):
     """An analysis of one study, ready to be called with settings by keyword.

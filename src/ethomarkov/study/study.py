@@ -264,9 +264,9 @@ class Study:
         with _holding(self.graph):
             yield
 
-    def keep_in(self, directory: Path | None) -> "Study":
-        """Keep results of analyses in another directory, or in memory alone, from now on; gives the study itself."""
-        self.graph.store = None if directory is None else Store(directory)
+    def keep_in(self, directory: Path) -> "Study":
+        """Keep results of analyses in another directory from now on; gives the study itself."""
+        self.graph.store = Store(directory)
         return self
 
     # --- views --------------------------------------------------------------------------------------------------------
@@ -581,7 +581,7 @@ def regrow_study(study: Study, names: Mapping[str, str], **changes: Any) -> Stud
         return finish_study(grown, names)
 
 
-def apply_study(study: Study, recording: Recording, *, directory: Path | None) -> Study:
+def apply_study(study: Study, recording: Recording, *, directory: Path) -> Study:
     """Set new recordings beside a study, to ask for "application"; results are kept in a directory of their own.
 
     Parameters
@@ -591,7 +591,7 @@ def apply_study(study: Study, recording: Recording, *, directory: Path | None) -
     recording
         Of new animals, at the study's sampling rate.
     directory
-        Where results are kept; None keeps them in memory.
+        Where results are kept.
     """
     given = {**study.graph.given, "applied": MemorySource(recording)}
     return Study(study.graph.with_given(given)).keep_in(directory)
