@@ -1,4 +1,4 @@
-"""Metastable states: sets of microstates that keep their probability."""
+"""Metastable states: sets of microstates that are rarely left."""
 
 from ethomarkov.coarse.coherence import Cut, best_cut
 from ethomarkov.coarse.tree import GrowthSettings, StateTree, grow_tree

@@ -23,7 +23,7 @@ PAPER_HEIGHT = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut(Result):
-    """A division of the states along their slow mode.
+    """A division of the microstates into two sets along a slow mode.
 
     Parameters
     ----------
@@ -36,23 +36,32 @@ class Cut(Result):
     threshold
         States with φ at or above it form the upper set.
     coherence
-        χ, the smaller of the two sets' shares of probability that stay within one lag.
+        χ, the smaller of the two sets' probabilities of remaining in the set over one lag.
     persistence
         λ_c = χ₊ + χ₋ − 1, the eigenvalue of the chain of the two sets: coherence beyond chance, the same for both.
     rule
-        By which it was made; see `best_cut`.
+        Criterion of the cut, "best" or "paper"; see `best_cut`.
     thresholds, curve
-        All candidate thresholds, and what the rule compares: persistence times the share of the mode that the two
-        sets explain ("best"), or coherence ("paper").
+        All candidate thresholds, and the criterion at each: persistence times the share of the mode that the two sets
+        explain ("best"), or coherence ("paper").
     upper
         1 for states of the upper set, 0 for the lower.
     flat_from, flat_to
         Thresholds around the best between which the curve falls by no more than 0.01: how well the cut is determined.
     undecided
-        Share of time of the states between them, which change sides when the cut moves within the flat stretch.
+        Share of time of the microstates between them, which change sides when the cut moves within that range.
     is_interior
-        Whether the curve is lower on both sides of the cut; otherwise it is highest at an end, and the mode sets apart
+        Whether the curve is lower on both sides of the cut; otherwise it is highest at an end, and the mode separates
         an extreme rather than two basins.
+
+    Examples
+    --------
+    >>> counts = np.array([[80.0, 20, 0, 0], [20, 78, 2, 0], [0, 2, 78, 20], [0, 0, 20, 80]])
+    >>> cut = best_cut(MarkovChain.from_counts(sparse.csr_array(counts), lag=1.0))
+    >>> sorted([cut.upper[:2].tolist(), cut.upper[2:].tolist()]), round(cut.persistence, 3)
+    ([[0, 0], [1, 1]], 0.98)
+    >>> cut.headline()
+    'persistence 0.98 over one lag, mode 2, 2 and 2 microstates'
     """
 
     phi: FloatArray = array_field("state")
@@ -73,10 +82,16 @@ class Cut(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the persistence of the two sets, the mode and the number of microstates in each."""
+        n_upper = int(np.count_nonzero(self.upper == 1))
+        sizes = f"{self.upper.size - n_upper} and {n_upper} microstates"
+        return f"persistence {self.persistence:.3g} over one lag, mode {self.mode}, {sizes}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flux(Result):
-    """Probability that passes from state to state within one lag; it need not be that of a stationary chain.
+    """Probability flux from state to state over one lag; it need not be that of a stationary chain.
 
     Parameters
     ----------
@@ -142,7 +157,7 @@ class Candidates:
 
 
 def coherence_along(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, FloatArray]:
-    """Measure how well each threshold on `phi` keeps probability on either side.
+    """Compute the coherence of the two sets for every threshold on `phi`.
 
     Returns
     -------
@@ -156,13 +171,13 @@ def coherence_along(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, Fl
 
 
 def coherence_of_sets(phi: FloatArray, chain: MarkovChain) -> tuple[FloatArray, FloatArray]:
-    """Measure the coherence of the lower and of the upper set for every threshold on `phi`; see `Candidates`."""
+    """Compute the coherence of the lower and of the upper set for every threshold on `phi`; see `Candidates`."""
     cuts = list_cuts(phi, Flux.from_chain(chain))
     return cuts.thresholds, cuts.sets
 
 
 def list_cuts(phi: FloatArray, flux: Flux) -> Candidates:
-    """List all cuts along a mode, and how well each keeps probability on either side.
+    """List all cuts along a mode with the coherence of either side.
 
     Sorting the states by `phi` turns every candidate set into a prefix, so that all cuts follow from cumulative sums
     over the flux instead of one submatrix each.
@@ -177,14 +192,14 @@ def list_cuts(phi: FloatArray, flux: Flux) -> Candidates:
     passing = flux.matrix.tocoo()
     later, earlier = np.maximum(rank[passing.row], rank[passing.col]), np.minimum(rank[passing.row], rank[passing.col])
     n = order.size
-    stays_below = np.cumsum(np.bincount(later, passing.data, n))[:-1]
-    stays_above = np.cumsum(np.bincount(earlier, passing.data, n)[::-1])[::-1][1:]
+    below_to_below = np.cumsum(np.bincount(later, passing.data, n))[:-1]
+    above_to_above = np.cumsum(np.bincount(earlier, passing.data, n)[::-1])[::-1][1:]
     ordered, ascending = flux.measure[order], phi[order]
     below, above = np.cumsum(ordered)[:-1], np.cumsum(ordered[::-1])[::-1][1:]
     distinct = ascending[1:] > ascending[:-1]
     return Candidates(
         thresholds=ascending[1:][distinct],
-        sets=np.stack([stays_below / below, stays_above / above])[:, distinct],
+        sets=np.stack([below_to_below / below, above_to_above / above])[:, distinct],
         measure=above[distinct],
         explained=_explained(ascending, ordered, below, above)[distinct],
     )
@@ -199,28 +214,36 @@ def _explained(phi: FloatArray, measure: FloatArray, below: FloatArray, above: F
 
 
 def best_cut(chain: MarkovChain, min_measure: float = 0.02, rule: Rule = "best") -> Cut:
-    """Divide a chain in two along a slow mode, where the sets persist most.
+    """Divide a chain into two sets along a slow mode, where the sets are most persistent.
 
     With little data the slowest mode may be a corner of the space that was visited once or twice: almost nothing leaves
-    it because almost nothing was there. So either set must hold some of the time, and of the eight slowest modes the
-    one whose cut persists most is taken, the slowest of those that are alike to 0.01.
+    it because almost nothing was there. So each set must have a minimal share of time, and of the eight slowest modes
+    the one with the most persistent cut is chosen, the slowest of those within 0.01 of it.
 
     Parameters
     ----------
     chain
-        At the lag at which coherence is asked for.
+        At the lag of the coherence.
     min_measure
-        Share of time that either set must hold; 0 always takes the slowest mode, as published.
+        Least share of time of each set; 0 always takes the slowest mode, as published.
     rule
-        "best" cuts a mode where persistence times the share of the mode that is explained is largest. That share does
-        not choose the mode: an oscillation may fall into two sets as well as the slowest mode. Coherence favours
-        even cuts, because a set without any structure keeps its own share of the time. "paper" takes the highest
-        interior peak of coherence of at least 0.5, leaves the two extreme states out of the search, and counts the
-        state at the threshold to the lower set while searching and to the upper one in the end, as published; it fails
-        where there is no peak.
+        "best" cuts a mode where persistence times the explained share of the mode is largest. That share is not used
+        to choose the mode: an oscillation may fall into two sets as well as the slowest mode. Coherence favours even
+        cuts, because a set without any structure keeps its own share of the time. "paper" takes the highest interior
+        peak of coherence of at least 0.5, does not consider the two extreme states, and assigns the state at the
+        threshold to the lower set while comparing and to the upper one in the end, as published; it fails where there
+        is no peak.
+
+    Examples
+    --------
+    >>> counts = np.array([[80.0, 20, 0, 0], [20, 78, 2, 0], [0, 2, 78, 20], [0, 0, 20, 80]])
+    >>> best_cut(MarkovChain.from_counts(sparse.csr_array(counts), lag=1.0)).is_interior
+    True
     """
     if chain.states.size < 2:
-        raise ConnectivityError("A chain of one state cannot be divided.")
+        raise ConnectivityError(
+            "A chain of one state cannot be divided; two are needed. Use more microstates or more data."
+        )
     n_tried = min(MODES_TRIED if min_measure > 0 else 1, chain.states.size - 1)
     eigenvalues, modes = reversible_modes(chain, n_tried)
     flux = Flux.from_chain(chain)
@@ -254,7 +277,7 @@ def _no_cut(n_tried: int, min_measure: float) -> str:
 
 
 def cut_along(flux: Flux, phi: FloatArray, eigenvalue: float, mode: int, *, min_measure: float = 0.0) -> Cut | None:
-    """Cut along a given mode by the "best" rule; see `best_cut`. None where no cut leaves both sets enough of the time.
+    """Cut along a given mode by the "best" criterion of `best_cut`; None where no cut leaves both sets enough time.
 
     Of equal cuts the more even one is taken.
     """
@@ -270,7 +293,7 @@ def cut_along(flux: Flux, phi: FloatArray, eigenvalue: float, mode: int, *, min_
 
 
 def cut_at(chain: MarkovChain, phi: FloatArray, threshold: float, eigenvalue: float, mode: int) -> Cut:
-    """Describe a cut whose mode and threshold are known.
+    """Compute the properties of a cut with known mode and threshold.
 
     Parameters
     ----------
@@ -290,10 +313,10 @@ def cut_at(chain: MarkovChain, phi: FloatArray, threshold: float, eigenvalue: fl
 
 
 def published_cut(flux: Flux, phi: FloatArray, eigenvalue: float, mode: int) -> Cut:
-    """Cut along a given mode by the published rule; see `best_cut`."""
+    """Cut along a given mode by the published criterion; see `best_cut`."""
     cuts = list_cuts(phi, flux)
     best = _paper_peak(cuts.coherence)
-    # The published search counts the state at c to the lower set, the published labels to the upper: c is one lower.
+    # The published curve counts the state at c to the lower set, the published labels to the upper: c is one lower.
     return _cut_at(flux, phi, (eigenvalue, mode), cuts, "paper", (best, best - 1))
 
 
@@ -305,7 +328,7 @@ def _cut_at(
     rule: Rule,
     found: tuple[int, int],
 ) -> Cut:
-    """Describe the cut at the best place of a curve, with the threshold at a place that may differ from it."""
+    """Compute the properties of the cut at the best place of a curve; the threshold may be at another place."""
     best, place = found
     curve = cuts.score if rule == "best" else cuts.coherence
     threshold = float(cuts.thresholds[place])
@@ -333,14 +356,14 @@ def _paper_peak(curve: FloatArray) -> int:
     """Find the highest interior peak, where neither of the two extreme states is a candidate."""
     from scipy.signal import find_peaks
 
-    searched = curve[1:]
-    peaks, _ = find_peaks(searched, height=PAPER_HEIGHT)
+    candidates = curve[1:]
+    peaks, _ = find_peaks(candidates, height=PAPER_HEIGHT)
     if peaks.size == 0:
         raise ConnectivityError(
-            f"Coherence along the slow mode has no interior peak of at least {PAPER_HEIGHT}; the published rule needs "
-            'one. Use rule="best", which takes the highest value wherever it lies.'
+            f"Coherence along the slow mode has no interior peak of at least {PAPER_HEIGHT}; the published criterion "
+            'needs one. Use rule="best", which takes the highest value wherever it lies.'
         )
-    return int(peaks[searched[peaks].argmax()]) + 1
+    return int(peaks[candidates[peaks].argmax()]) + 1
 
 
 def _flat_stretch(curve: FloatArray, best: int) -> tuple[int, int]:

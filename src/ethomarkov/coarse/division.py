@@ -1,10 +1,10 @@
-"""Whether a state divides into two: the cut that is proposed, and what animals that did not shape it say about it.
+"""Whether a state divides into two: the proposed cut, and its tests on held-out animals.
 
-Slow modes alone do not answer how many states there are: a phase that is looked at once per turn, and any variable that
-drifts slowly, predict the future as states do, and no noise floor tells them apart. Two states that an animal hops
-between have marks of their own. Labels that other animals define lose their memory steadily with the lag, at the same
-pace between short lags as between long ones; they never come back with the opposite sign; the mode takes two values
-rather than many; and the same two sets are found when animals are resampled.
+Slow modes alone do not determine the number of states: a phase that is sampled once per turn, and any slowly drifting
+variable, predict the future as states do, and no noise floor distinguishes them. Hopping between two states has other
+signatures. The memory of labels that are defined by other animals decays at the same rate at short lags as at long
+ones; it never changes sign; the mode takes two values rather than many; and the same two sets are found when animals
+are resampled.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,14 +35,14 @@ EXPLAINED, N_BINS = 0.3, 20
 FOUND_AGAIN = 0.6
 FEWEST_HOPS, FEWEST_UNITS = 10, 2
 DEGENERATE = 0.1
-"""Eigenvalues closer than this are not told apart by resampled animals: their modes mix."""
+"""Eigenvalues closer than this are not distinguished in resampled animals: their modes mix."""
 MIN_OVERALL = 0.01
-"""Share of all the time that a state must hold, however small its parent."""
+"""Least share of all time of a state, however small its parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division(Result):
-    """A proposed division of a state, and what speaks for and against it.
+    """A proposed division of a state, and the tests of it.
 
     Parameters
     ----------
@@ -51,28 +51,28 @@ class Division(Result):
     cut
         Their division.
     held_out, error
-        Eigenvalue at the lag of the two-state chain of labels that the other animals define, and its standard error.
+        Eigenvalue, at the lag, of the two-state chain of labels defined by the other animals, and its standard error.
     steadiness
-        Square of the same at half the lag, over that at twice this: one for hops between two states; less for labels
-        that flicker, for phases seen at a multiple of half their turn, and for slow variables that are continuous.
+        Square of the same at half the lag, over that at twice this: one for hopping between two states; less for labels
+        that flicker, for phases sampled at a multiple of half their turn, and for slow continuous variables.
     lowest
         Least such eigenvalue at any lag from a frame to eight lags; negative for an oscillation.
     rotation
-        Sine of the angle by which the mode turns within a lag; 0 where it relaxes.
+        Sine of the angle by which the mode rotates within a lag; 0 where it relaxes.
     two_valued
         1 where the mode takes two values, 0 where it is a Gaussian variable or a sine cut at its mean.
     explained
-        Share of the mode's variance that a slower continuous mode explains: its harmonics are no states.
+        Share of the mode's variance that a slower continuous mode explains; harmonics are not states.
     gain, gain_error
-        Log likelihood of the left-out animals gained by the division, in nats, and its standard error.
+        Gain of held-out log-likelihood by the division, in nats, and its standard error.
     hops, n_units
-        Passages seen, each way at least; animals (or blocks) in which there was one.
+        Least number of transitions in either direction; animals (or blocks) with at least one.
     floor
-        Largest eigenvalue that shuffled microstates reach; NaN where other objections came first.
+        Largest eigenvalue for shuffled microstates; NaN where other objections came first.
     stability
-        How well each set, the lower first, is found again when animals are resampled: overlap (Jaccard).
+        Overlap (Jaccard) of each set, the lower first, with those of resampled animals.
     objections
-        Why this is no division into two states, in words; empty where nothing speaks against it.
+        Why this is not a division into two states, in words; empty where all tests are passed.
     """
 
     states: IntArray
@@ -95,12 +95,12 @@ class Division(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Transition counts of every animal at several lags, from which divisions are proposed and judged.
+    """Transition counts of every animal at several lags, from which divisions are proposed and tested.
 
     Parameters
     ----------
     symbols
-        From which they were counted.
+        The state sequences that were counted.
     lag_frames, half_frames
         Lag of the chain, and half of it, at least one frame.
     lags
@@ -135,7 +135,7 @@ class Evidence:
         frames = symbols.sampling.frames(lag, "lag")
         half = max(1, round(frames / 2))
         unit, n_units, over = resampled_units(symbols)
-        unit, n_units = unit % MOST_UNITS, min(n_units, MOST_UNITS)  # many animals are judged in groups
+        unit, n_units = unit % MOST_UNITS, min(n_units, MOST_UNITS)  # many animals are held out in groups
         wanted = {1, max(1, round(frames / 4)), half, 2 * half, frames, 2 * frames, 4 * frames, 8 * frames}
         reach = max(symbols.segments.longest() // 4, 2 * half, frames)
         lags = tuple(sorted(lag for lag in wanted if lag <= reach))
@@ -160,7 +160,7 @@ class Evidence:
 
 @dataclass(slots=True)
 class Leaf:
-    """A state while its divisions are judged.
+    """A state while its divisions are tested.
 
     Parameters
     ----------
@@ -169,7 +169,9 @@ class Leaf:
     members
         One flag per microstate of the partition.
     continuous
-        Modes that were found to be slow and continuous, of this state and of those above it, on all microstates.
+        Slow modes that are continuous, of this state and of those above it, on all microstates.
+    states, units
+        Connected microstates of the state, and the counts of every animal (or block) on them.
     """
 
     evidence: Evidence
@@ -200,7 +202,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Modes:
-    """Slow modes of some counts averaged with those of reversed time, slowest first, of unit variance."""
+    """Slow modes of counts averaged with those of reversed time, slowest first, of unit variance."""
 
     flux: Flux
     eigenvalues: FloatArray
@@ -222,7 +224,7 @@ class _Modes:
         return cls(flux=flux, eigenvalues=values[slowest], vectors=vectors[:, slowest] / root[:, None])
 
     def near(self, phi: FloatArray) -> FloatArray:
-        """Give what resembles a mode of other animals most: a mode, or the mixture of modes of nearly equal pace."""
+        """Compute the closest match to a mode of other animals: a mode, or a mixture of modes of close eigenvalues."""
         overlap = (phi * self.flux.measure) @ self.vectors
         closest = int(np.abs(overlap).argmax())
         mixed = np.abs(self.eigenvalues - self.eigenvalues[closest]) < DEGENERATE
@@ -231,18 +233,18 @@ class _Modes:
 
 
 def propose_divisions(leaf: Leaf, min_measure: float, n_resamples: int, seed: int) -> Iterator[Division]:
-    """Propose divisions of a state along its slow modes, slowest first, each with what speaks against it.
+    """Propose divisions of a state along its slow modes, slowest first, with the objections to each.
 
     Parameters
     ----------
     leaf
-        The state; modes that prove continuous are noted there.
+        The state; continuous modes are added to it.
     min_measure
-        Share of the state's time that either side must hold.
+        Least share of the state's time on either side.
     n_resamples
-        Of animals.
+        Number of resamples of animals.
     seed
-        Of resamples and shuffles.
+        Random seed of resamples and shuffles.
     """
     if leaf.states.size < FEWEST_MICROSTATES:
         return
@@ -269,16 +271,16 @@ def propose_divisions(leaf: Leaf, min_measure: float, n_resamples: int, seed: in
 
 
 def measure_stability(leaf: Leaf, division: Division, n_resamples: int, seed: int) -> tuple[float, float]:
-    """Measure how well the two sets of a division are found again when animals are resampled."""
+    """Compute the mean overlap of the two sets of a division with those of resampled animals."""
     n = len(leaf.units)
     rng = generator(seed, "division", int(division.states[0]), division.states.size)
     upper, weight = division.cut.upper == 1, Flux.from_counts(_added(leaf.units)).measure
     overlaps = []
     for _ in range(n_resamples):
         weights = np.bincount(rng.integers(n, size=n), minlength=n)
-        drawn = _added([float(w) * counts for w, counts in zip(weights.tolist(), leaf.units, strict=True) if w])
-        found = _side_in(_part_of(drawn), division.cut, 0.0)
-        overlaps.append((0.0, 0.0) if found is None else _overlaps(weight, upper, found))
+        resampled = _added([float(w) * counts for w, counts in zip(weights.tolist(), leaf.units, strict=True) if w])
+        side = _side_in(_part_of(resampled), division.cut, 0.0)
+        overlaps.append((0.0, 0.0) if side is None else _overlaps(weight, upper, side))
     lower, higher = np.mean(overlaps, axis=0) if overlaps else (np.nan, np.nan)
     return float(lower), float(higher)
 
@@ -293,7 +295,7 @@ def _judge(
     rotation: float,
     least: float,
 ) -> Division:
-    """Confront a cut with labels of every animal that the other animals define."""
+    """Test a cut on every animal with labels that are defined by the other animals."""
     evidence = leaf.evidence
     sides = [_side_in(part, cut, least) for part in others]
     tables = {lag: _tables(leaf, sides, evidence.counts[lag]) for lag in evidence.lags}
@@ -323,21 +325,21 @@ def _judge(
 
 
 def _object(division: Division, evidence: Evidence, overlap: float) -> list[str]:
-    """Say what speaks against a division; the first word tells the kind."""
+    """List the objections to a division in words; the first word gives the kind."""
     memory, steady, values = max(division.held_out, 0.0), division.steadiness, division.two_valued
     enough = division.hops >= FEWEST_HOPS and division.n_units >= min(FEWEST_UNITS, evidence.n_units)
     tests = (
         (division.held_out > SHORTEST_MEMORY, f"short-lived: its labels keep {memory:.0%} of their memory over a lag"),
-        (STEADY[0] <= steady <= STEADY[1], f"unsteady: its memory does not fade at one pace (ratio {steady:.2f})"),
+        (STEADY[0] <= steady <= STEADY[1], f"unsteady: its memory does not decay at one rate (ratio {steady:.2f})"),
         (
             division.lowest > OPPOSITE and division.rotation < MOST_ROTATION,
-            "oscillating: its labels come back with the opposite sign, as those of a cycle do",
+            "oscillating: its labels return with the opposite sign, as those of a cycle do",
         ),
         (values >= TWO_VALUED, f"continuous: its mode takes many values rather than two (index {values:.2f})"),
         (division.explained < EXPLAINED, "derived: its mode follows a slower variable that is continuous"),
         (overlap >= FOUND_AGAIN, f"unstable: other {evidence.over} define other sets (overlap {overlap:.2f})"),
-        (division.gain > 2 * division.gain_error, f"useless: it predicts nothing in {evidence.over} left out"),
-        (enough, f"rare: {division.hops:.0f} passages in {division.n_units} {evidence.over} are too few"),
+        (division.gain > 2 * division.gain_error, f"useless: it predicts nothing in held-out {evidence.over}"),
+        (enough, f"rare: {division.hops:.0f} transitions in {division.n_units} {evidence.over} are too few"),
     )
     return [objection for passed, objection in tests if not passed]
 
@@ -363,7 +365,7 @@ def _kinds(division: Division) -> set[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """Slow modes of some animals, on the microstates of a state that these connect."""
+    """Slow modes of some animals, on the microstates of a state that are connected in them."""
 
     modes: _Modes
     rows: IntArray
@@ -381,28 +383,28 @@ def _without(units: Sequence[sparse.csr_array], left_out: int) -> sparse.csr_arr
 
 
 def _side_in(part: _Part | None, cut: Cut, least: float) -> BoolArray | None:
-    """Divide the microstates of a state as some animals would, along what resembles the mode of the cut most.
+    """Divide the microstates of a state by the data of some animals, along the mode closest to that of the cut.
 
-    Microstates that these animals do not connect keep the side that they have.
+    Microstates that are not connected in these animals remain on their side.
     """
     if part is None:
         return None
-    found = cut_along(part.modes.flux, part.modes.near(cut.phi[part.rows]), 0.0, cut.mode, min_measure=least)
-    if found is None:
+    own = cut_along(part.modes.flux, part.modes.near(cut.phi[part.rows]), 0.0, cut.mode, min_measure=least)
+    if own is None:
         return None
     side = np.asarray(cut.upper == 1)
-    side[part.rows] = found.upper == 1
+    side[part.rows] = own.upper == 1
     return side
 
 
-def _overlaps(weight: FloatArray, upper: BoolArray, found: BoolArray) -> tuple[float, float]:
-    """Overlap (Jaccard) of the lower and of the upper sets of two divisions."""
-    lower = weight[~upper & ~found].sum() / weight[~upper | ~found].sum()
-    return float(lower), float(weight[upper & found].sum() / weight[upper | found].sum())
+def _overlaps(weight: FloatArray, upper: BoolArray, other: BoolArray) -> tuple[float, float]:
+    """Compute the overlap (Jaccard) of the lower and of the upper sets of two divisions."""
+    lower = weight[~upper & ~other].sum() / weight[~upper | ~other].sum()
+    return float(lower), float(weight[upper & other].sum() / weight[upper | other].sum())
 
 
 def _mean_overlap(leaf: Leaf, cut: Cut, sides: Sequence[BoolArray | None]) -> float:
-    """Mean overlap of the less stable set with what all animals but one define."""
+    """Compute the mean overlap of the less stable set with those defined by all animals but one."""
     weight = Flux.from_counts(_added(leaf.units)).measure
     upper = np.asarray(cut.upper == 1)
     return float(np.mean([0.0 if side is None else min(_overlaps(weight, upper, side)) for side in sides]))
@@ -412,7 +414,7 @@ def _mean_overlap(leaf: Leaf, cut: Cut, sides: Sequence[BoolArray | None]) -> fl
 
 
 def _tables(leaf: Leaf, sides: Sequence[BoolArray | None], counts: Sequence[sparse.csr_array]) -> FloatArray:
-    """Count the passages of every animal between the sets that the other animals define."""
+    """Count the transitions of every animal between the sets defined by the other animals."""
     tables = np.zeros((len(counts), 2, 2))
     for k, side in enumerate(sides):
         if side is not None:
@@ -426,7 +428,7 @@ def _table(counts: sparse.csr_array, members: BoolArray, upper: BoolArray) -> Fl
 
 
 def _persistence(table: FloatArray) -> float:
-    """Eigenvalue of the chain of two sets."""
+    """Compute the eigenvalue of the chain of two sets."""
     leaving = table.sum(axis=1)
     if leaving.min() <= 0:
         return float("nan")
@@ -443,11 +445,11 @@ def _jackknife_error(tables: FloatArray) -> float:
 
 
 def _gains(tables: FloatArray) -> FloatArray:
-    """Log likelihood of each animal's passages under those of the others, against sets drawn at random."""
+    """Compute the log-likelihood of each animal's transitions under those of the others, against independence."""
     total = tables.sum(axis=0)
     gains = np.empty(len(tables))
     for k, table in enumerate(tables):
-        others = total - table + 0.5  # no passage is impossible only because it was not seen
+        others = total - table + 0.5  # no transition is impossible only because it was not observed
         expected = others / others.sum(axis=1, keepdims=True)
         gains[k] = (table * np.log(expected / (others.sum(axis=0) / others.sum()))).sum()
     return gains
@@ -461,9 +463,9 @@ def _ratio(numerator: float, denominator: float) -> float:
 
 
 def _rotations(counts: sparse.csr_array, modes: _Modes) -> FloatArray:
-    """Measure how far each mode turns within a lag, from the counts as they are in time.
+    """Compute the rotation of each mode within a lag, from counts in the direction of time.
 
-    Projected on the modes, the transitions have an eigenvalue for each; that of a mode that turns is complex.
+    Projected on the modes, the transitions have an eigenvalue for each; that of a rotating mode is complex.
     """
     projected = modes.vectors.T @ (counts / counts.sum()) @ modes.vectors
     eigenvalues, vectors = np.linalg.eig(projected)
@@ -474,7 +476,7 @@ def _rotations(counts: sparse.csr_array, modes: _Modes) -> FloatArray:
 
 
 def _explained_by(leaf: Leaf, phi: FloatArray) -> float:
-    """Share of a mode's variance between bins of the slower continuous modes, the largest of them."""
+    """Compute the largest share of a mode's variance that lies between bins of a slower continuous mode."""
     weight = Flux.from_counts(_added(leaf.units)).measure
     shares = [_between_bins(mode[leaf.states], phi, weight) for mode in leaf.continuous]
     return max(shares, default=0.0)
@@ -495,7 +497,7 @@ def _between_bins(slower: FloatArray, phi: FloatArray, weight: FloatArray) -> fl
 
 
 def _oriented(phi: FloatArray, measure: FloatArray) -> FloatArray:
-    """Give a mode the sign with which the side that holds more of the time is negative."""
+    """Give a mode the sign with which the side with more time is negative."""
     return phi if measure @ (phi > 0) <= 0.5 else -phi
 
 
@@ -506,7 +508,7 @@ def _spread(leaf: Leaf, phi: FloatArray) -> FloatArray:
 
 
 def _least_share(leaf: Leaf, min_measure: float) -> float:
-    """Share of the state's time that a side must hold: some of the state's, and some of all."""
+    """Compute the least share of the state's time on a side: a share of the state's, and a share of all time."""
     everything = sum(float(counts.sum()) for counts in leaf.evidence.fitted)
     own = sum(float(counts.sum()) for counts in leaf.units)
     return max(min_measure, min(MIN_OVERALL, min_measure / 2) * everything / own)
@@ -516,18 +518,18 @@ def _least_share(leaf: Leaf, min_measure: float) -> float:
 
 
 def _shuffled_persistence(leaf: Leaf, least: float, seed: int, k: int) -> float:
-    """Best persistence that a cut reaches after the microstates of the state were exchanged within every run."""
+    """Compute the best persistence of a cut after shuffling the microstates of the state within every run."""
     rng = generator(seed, "division", int(leaf.states[0]), leaf.states.size, k)
     part = _part_of(shuffled_counts(leaf.evidence, leaf.flags, rng))
     if part is None:
-        return 1.0  # too few visits to connect even a few states: nothing stands above such noise
+        return 1.0  # too few visits to connect even a few states: nothing exceeds such noise
     modes = part.modes
     cut = cut_along(modes.flux, modes.vectors[:, 0], float(modes.eigenvalues[0]), 2, min_measure=least)
     return 0.0 if cut is None else cut.persistence
 
 
 def shuffled_counts(evidence: Evidence, members: BoolArray, rng: np.random.Generator) -> sparse.csr_array:
-    """Count transitions between frames of a state after their symbols were exchanged within every gap-free run."""
+    """Count transitions between frames of a state after shuffling its microstates within every gap-free run."""
     symbols = evidence.symbols
     labels = np.where(symbols.segments.valid, symbols.labels, 0)
     inside = members[labels] & symbols.segments.valid
@@ -554,7 +556,7 @@ def _added(matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
 
 
 def _largest_part(counts: sparse.csr_array) -> IntArray:
-    """Find the connected microstates that hold most of the counts."""
+    """Find the connected microstates with most of the counts."""
     _, component = csgraph.connected_components(counts, directed=False)
     weight = np.bincount(component, np.asarray((counts + counts.T).sum(axis=1)))
     best = int(weight.argmax())

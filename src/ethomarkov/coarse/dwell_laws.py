@@ -1,12 +1,12 @@
-"""Laws of the durations of stays.
+"""Laws of dwell times.
 
-A stay is seen as a number of looks at its state, one step apart. Its true start lies somewhere in the step before the
-first look, and its true end in the step after the last. With the phase u of the start uniform in that step, a stay of
-law S(t) = P(T > t) is seen k times with probability G(k − 1) − G(k), where G(j) = ∫₀¹ S((j + u) step) du, and at least
-k times with probability G(k − 1), which is what a stay cut at its end tells. Stays that fall between two looks are
-never seen: all is conditional on at least one look, or on at least the shortest duration that is kept, by division by
-G(first − 1). An exponential law becomes a geometric one, and a sum of exponentials a sum of geometric laws. Stays with
-unknown start are left out.
+A dwell is observed as a number of samples of its state, one step apart. Its true start lies in the step before the
+first sample, and its true end in the step after the last. With the phase u of the start uniform in that step, a dwell
+with survival function S(t) = P(T > t) has k samples with probability G(k − 1) − G(k), where
+G(j) = ∫₀¹ S((j + u) step) du, and at least k samples with probability G(k − 1), which is the likelihood of a
+right-censored dwell. Dwells between two samples are not observed: all is conditional on at least one sample, or on the
+shortest duration that is included, by division by G(first − 1). An exponential law becomes a geometric one, and a sum
+of exponentials a sum of geometric laws. Dwells with unknown start are left out.
 """
 
 import math
@@ -29,21 +29,22 @@ from ethomarkov._core.interval import (
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import Dwells, Over, units_of_dwells, usual_units
 from ethomarkov.exceptions import InputFormatError, SamplingError
 
 KINDS = ("exponential", "stretched", "lognormal", "power", "exponentials-2", "exponentials-3")
 N_PHASES = 8
-FTOL, GTOL = 1e-12, 1e-8  # nats per stay; nats per stay and logarithmic unit of a parameter
-LEAST_LOG = -1e4  # log-probability below which a law is simply wrong; keeps the search finite
-WIDE = 12.0  # logarithmic units around its start in which a parameter is looked for
+FTOL, GTOL = 1e-12, 1e-8  # nats per dwell; nats per dwell and logarithmic unit of a parameter
+LEAST_LOG = -1e4  # log-probability below which a law is simply wrong; keeps the optimisation finite
+WIDE = 12.0  # logarithmic units around its start within which a parameter is optimised
 PAPER_START = (1.0, 1.0, 1.0, 40.0)
 PAPER_START_RESAMPLED = (1.0, 1.0, 1.0, 25.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Law:
-    """A family of laws: names of its parameters, log S(t), and how the free numbers of the search become parameters."""
+    """A family of laws: names of its parameters, log S(t), and the map from free numbers to parameters."""
 
     names: tuple[str, ...]
     log_survival: Callable[[FloatArray, FloatArray], FloatArray]
@@ -53,7 +54,7 @@ class _Law:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LawFit(Result):
-    """A law fitted to stays by maximum likelihood.
+    """A law of dwell times, fitted by maximum likelihood.
 
     Parameters
     ----------
@@ -62,13 +63,13 @@ class LawFit(Result):
     names, parameters
         What the parameters are, and their values; times in seconds, the longest first.
     log_likelihood
-        Of the stays it was fitted to, in nats.
+        Of the dwells it was fitted to, in nats.
     n_ended, n_cut
-        Stays with and without a seen end.
+        Number of dwells with and without an observed end.
     step
-        Seconds between two looks.
+        Seconds between two samples of the state sequence.
     shortest
-        Seconds; the law is that of stays seen for at least so long.
+        Seconds; the law is conditional on dwells at least this long.
     """
 
     kind: str
@@ -84,17 +85,22 @@ class LawFit(Result):
         freeze_arrays(self)
 
     def survival(self, time: FloatArray) -> FloatArray:
-        """Give the share of stays that truly last longer than `time` seconds, shortest and unseen ones included."""
+        """Compute the share of dwells that last longer than `time` seconds, short and unobserved ones included."""
         return np.exp(_law(self.kind).log_survival(np.asarray(time, dtype=float), self.parameters))
 
     def log_likelihood_of(self, dwells: Dwells) -> FloatArray:
-        """Give the log-likelihood of each of other stays, in nats; they must be long enough and have a known start."""
-        return _log_likelihood(_law(self.kind), self.parameters, _looks(dwells), self.step, _first(self))
+        """Compute the log-likelihood of other dwells in nats; they must be long enough and have a known start."""
+        return _log_likelihood(_law(self.kind), self.parameters, _samples(dwells), self.step, _first(self))
+
+    def headline(self) -> str:
+        """Give the kind of law and its parameters."""
+        values = ", ".join(f"{name} {value:.3g}" for name, value in zip(self.names, self.parameters, strict=False))
+        return f"{self.kind}: {values}" if values else self.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LawChoice(Result):
-    """Laws compared on stays that they were not fitted to.
+    """Laws of dwell times compared on held-out dwells.
 
     Parameters
     ----------
@@ -103,13 +109,13 @@ class LawChoice(Result):
     nats_per_dwell
         Held-out log-likelihood of each.
     deficit, deficit_low, deficit_high
-        By how much each falls short of the winner, in nats per stay, with its interval over animals.
+        Difference of each from the best law in nats per dwell, with its interval over animals.
     winner, runner_up
-        The law with the most nats per stay, and the second.
+        The law with the highest held-out log-likelihood, and the second.
     margin
-        Between the two.
+        Difference between the two, in nats per dwell.
     fits
-        Each law fitted to all stays.
+        Each law fitted to all dwells.
     """
 
     kinds: tuple[str, ...]
@@ -127,23 +133,27 @@ class LawChoice(Result):
 
     @property
     def simplest(self) -> str:
-        """The law of fewest parameters among those that the data do not tell from the winner."""
+        """The law with fewest parameters among those that the data do not distinguish from the best."""
         equal = [fit for fit, low in zip(self.fits, self.deficit_low, strict=True) if not low > 0]
         return min(equal, key=lambda fit: (_n_free(fit.kind), -fit.log_likelihood)).kind
+
+    def headline(self) -> str:
+        """Give the best law and the margin to the second."""
+        return f"{self.winner}, ahead of {self.runner_up} by {self.margin.estimate:.3g} nats per dwell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialSum(Result):
-    """Stays described by a sum of exponentials Σ w e^(−t/τ).
+    """A sum of exponentials Σ w e^(−t/τ) fitted to dwell times.
 
     Parameters
     ----------
     times, times_low, times_high
         τ in seconds, the longest first, with their intervals.
     weights, weights_low, weights_high
-        w; they add up to one when found by likelihood, and are free in the paper's fit.
+        w; they add up to one in fits by maximum likelihood, and are free in the published fit.
     relaxation
-        1 / Σ 1/τ: the relaxation time of two states that are left at rates 1/τ.
+        1 / Σ 1/τ: the relaxation time of two states with transition rates 1/τ.
     """
 
     times: FloatArray = array_field("time_scale", unit="s")
@@ -159,24 +169,33 @@ class ExponentialSum(Result):
 
 
 def fit_law(dwells: Dwells, kind: str, *, shortest: float | None = None) -> LawFit:
-    """Fit a law to the durations of stays by maximum likelihood, those cut at their end included.
+    """Fit a law to dwell times by maximum likelihood, right-censored dwells included.
 
     Parameters
     ----------
     dwells
-        Of the states that are meant; pooled as they are.
+        Of one state or of several; they are pooled.
     kind
         "exponential"; "stretched", S = exp(−(t/τ)^β), a Weibull law; "lognormal"; "power", S = (t/t_min)^(−α) with
         t_min one step; "exponentials-m", a sum of m exponentials with weights that add up to one.
     shortest
-        Leave out shorter stays, in seconds, and fit the law conditional on it. All stays when None.
+        Leave out shorter dwells, in seconds, and fit the law conditional on it. All dwells when None.
 
     Notes
     -----
-    See the head of this module for the likelihood of stays that are seen in steps.
+    See the docstring of this module for the likelihood of sampled dwells.
+
+    Examples
+    --------
+    >>> from ethomarkov.coarse.kinetics import find_dwells
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> dwells = find_dwells(hopping_chain([[0.9, 0.1], [0.1, 0.9]], 5000))
+    >>> fit = fit_law(dwells, "exponential")
+    >>> bool(8 < fit.parameters[0] < 11)  # -1 / ln 0.9 = 9.5 s
+    True
     """
-    stays, first = _kept(dwells, shortest)
-    return _fit(stays, kind, first)
+    fitted, first = _fitted_dwells(dwells, shortest)
+    return _fit(fitted, kind, first)
 
 
 def choose_law(
@@ -187,51 +206,51 @@ def choose_law(
     n_folds: int = 5,
     rng: Rng = 0,
 ) -> LawChoice:
-    """Compare laws by how well they foresee stays of other animals.
+    """Compare laws by how well they predict the dwells of held-out animals.
 
     Parameters
     ----------
     dwells
-        Of the states that are meant. With one animal, other stays of it are foreseen instead.
+        Of one state or of several, pooled. With one animal, held-out dwells of it are predicted instead.
     kinds, shortest
         As in `fit_law`.
     n_folds
-        Parts held out in turn; at most one per animal.
+        Number of folds held out in turn; at most one per animal.
     rng
-        Seed or generator of the parts.
+        Random seed or generator of the folds.
     """
     if len(kinds) < 2:
         raise InputFormatError(f"{len(kinds)} law was given; at least two are needed to choose between.")
     rng = as_generator(rng)
-    stays, first = _kept(dwells, shortest)
-    over: Over = "animals" if np.unique(stays.individual).size > 1 else "events"
-    unit = units_of_dwells(stays, over)
+    dwells, first = _fitted_dwells(dwells, shortest)
+    over: Over = "animals" if np.unique(dwells.individual).size > 1 else "events"
+    unit = units_of_dwells(dwells, over)
     n_units = int(unit.max()) + 1
     fold = (rng.permutation(n_units) % min(n_folds, n_units))[unit]
-    nats = np.array([_held_out(stays, kind, first, fold) for kind in kinds])
+    nats = np.array([_held_out(dwells, kind, first, fold) for kind in kinds])
     by_unit = np.array([np.bincount(unit, row, n_units) for row in nats])
-    n_stays = np.bincount(unit, minlength=n_units)
+    n_dwells = np.bincount(unit, minlength=n_units)
     order = np.argsort(-by_unit.sum(axis=1), kind="stable")
     behind = by_unit[order[0]] - by_unit
-    deficit = behind.sum(axis=1) / len(stays)
-    without = leave_one_out(behind.T) / np.maximum(leave_one_out(n_stays), 1)[:, None]
+    deficit = behind.sum(axis=1) / len(dwells)
+    without = leave_one_out(behind.T) / np.maximum(leave_one_out(n_dwells), 1)[:, None]
     low, high = jackknife_limits(deficit, without, scale="signed")
     second = order[1]
     return LawChoice(
         kinds=tuple(kinds),
-        nats_per_dwell=by_unit.sum(axis=1) / len(stays),
+        nats_per_dwell=by_unit.sum(axis=1) / len(dwells),
         deficit=deficit,
         deficit_low=low,
         deficit_high=high,
         winner=kinds[order[0]],
         runner_up=kinds[second],
         margin=jackknife_interval(float(deficit[second]), without[:, second], over, scale="signed"),
-        fits=tuple(_fit(stays, kind, first) for kind in kinds),
+        fits=tuple(_fit(dwells, kind, first) for kind in kinds),
     )
 
 
 def fit_exponentials(dwells: Dwells, n_times: int = 2, *, shortest: float | None = None) -> ExponentialSum:
-    """Fit a sum of exponentials by maximum likelihood, with intervals over animals, or over blocks of a single one.
+    """Fit a sum of exponentials by maximum likelihood, with intervals over animals, or blocks of a single one.
 
     Parameters
     ----------
@@ -240,20 +259,20 @@ def fit_exponentials(dwells: Dwells, n_times: int = 2, *, shortest: float | None
     n_times
         Number of exponentials.
     """
-    stays, first = _kept(dwells, shortest)
-    law, grid = _law(f"exponentials-{n_times}"), (stays.step, first)
-    looks, place, n_same = np.unique(_looks(stays), axis=0, return_inverse=True, return_counts=True)
-    whole = _search(law, looks, n_same, grid, law.starts(stays.duration, stays.step))
-    over = usual_units(stays)
-    unit = units_of_dwells(stays, over)
+    dwells, first = _fitted_dwells(dwells, shortest)
+    law, steps = _law(f"exponentials-{n_times}"), (dwells.step, first)
+    samples, place, n_same = np.unique(_samples(dwells), axis=0, return_inverse=True, return_counts=True)
+    whole = _maximise(law, samples, n_same, steps, law.starts(dwells.duration, dwells.step))
+    over = usual_units(dwells)
+    unit = units_of_dwells(dwells, over)
     n_units = int(unit.max()) + 1
-    found = [
-        # The best numbers of all data are the start without an animal: quick, and each time stays the same one.
-        _search(law, looks, np.bincount(place.ravel(), unit != left_out, len(looks)), grid, [whole])
+    refitted = [
+        # The best numbers of all data are the start without an animal: quick, and each time dwells the same one.
+        _maximise(law, samples, np.bincount(place.ravel(), unit != left_out, len(samples)), steps, [whole])
         for left_out in range(n_units if n_units > 1 else 0)
     ]
-    parameters = law.parameters(whole, stays.step)
-    without = np.array([law.parameters(free, stays.step) for free in found]).reshape(-1, parameters.size)
+    parameters = law.parameters(whole, dwells.step)
+    without = np.array([law.parameters(free, dwells.step) for free in refitted]).reshape(-1, parameters.size)
     times = jackknife_limits(parameters[:n_times], without[:, :n_times])
     weights = jackknife_limits(parameters[n_times:], without[:, n_times:], scale="share")
     relaxation = jackknife_interval(float(_joint(parameters, n_times)), _joint(without, n_times), over)
@@ -263,37 +282,37 @@ def fit_exponentials(dwells: Dwells, n_times: int = 2, *, shortest: float | None
 def paper_biexponential(
     dwells: Dwells, *, shortest: float = 0.75, longest: float = 1000.0, n_resamples: int = 1000, rng: Rng = 0
 ) -> ExponentialSum:
-    """Fit a e^(−t/b) + c e^(−t/d) to the distribution of stays by least squares, exactly as published.
+    """Fit a e^(−t/b) + c e^(−t/d) to the distribution of dwells by least squares, exactly as published.
 
-    Every point of the distribution weighs the same, the amplitudes are free, stays cut by gaps count as if they had
+    Every point of the distribution has the same weight, the amplitudes are free, censored dwells count as if they had
     ended, and the two states are pooled. `fit_exponentials` does better on all four.
 
     Parameters
     ----------
     dwells
-        All stays of both states at the full frame rate, as from ``find_dwells(symbols)``.
+        All dwells of both states at the full frame rate, as from ``find_dwells(symbols)``.
     shortest, longest
-        Only stays from `shortest` to `longest` seconds enter.
+        Only dwells from `shortest` to `longest` seconds are used.
     n_resamples, rng
-        Resamples of animals, 5000 in the published code; seed or generator.
+        Resamples of animals, 5000 in the published code; random seed or generator.
 
     Notes
     -----
-    Fig. 4(b). The share of stays longer than t is 1 − k / (n − 1) for the k-th of n sorted stays, averaged over ties.
+    Fig. 4(b). The share of dwells longer than t is 1 − k / (n − 1) for the k-th of n sorted ones, averaged over ties.
     """
     # The 1e-9 forgives rounding: 12 frames at 16 Hz are 0.75 s.
-    stays = dwells.select((dwells.duration >= shortest - 1e-9) & (dwells.duration <= longest + 1e-9))
-    unit = units_of_dwells(stays, "animals")
+    dwells = dwells.select((dwells.duration >= shortest - 1e-9) & (dwells.duration <= longest + 1e-9))
+    unit = units_of_dwells(dwells, "animals")
     n_units = int(unit.max(initial=-1)) + 1
-    whole = _least_squares(stays.duration, PAPER_START)
+    whole = _least_squares(dwells.duration, PAPER_START)
     if np.isnan(whole).any():
         raise SamplingError(
-            f"Two exponentials do not fit {len(stays)} stays of {shortest:g} to {longest:g} s; more stays of several "
-            "durations are needed. Use more data, or fit_law with one exponential."
+            f"Two exponentials do not fit {len(dwells)} dwells of {shortest:g} to {longest:g} s; more dwells of "
+            "several durations are needed. Use more data, or fit_law with one exponential."
         )
     draws = [
-        _least_squares(np.repeat(stays.duration, drawn[unit]), PAPER_START_RESAMPLED)
-        for drawn in draw_units(n_units, n_resamples, rng)
+        _least_squares(np.repeat(dwells.duration, weights[unit]), PAPER_START_RESAMPLED)
+        for weights in draw_units(n_units, n_resamples, rng)
     ]
     # Resampled, as the published intervals are.
     table = np.array(draws).reshape(-1, whole.size)
@@ -302,7 +321,7 @@ def paper_biexponential(
 
 
 def empirical_survival(durations: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Give the paper's share of stays longer than each distinct duration: 1 − k / (n − 1), averaged over ties."""
+    """Compute the published share of dwells longer than each duration: 1 − k / (n − 1), averaged over ties."""
     times, place, n_tied = np.unique(durations, return_inverse=True, return_counts=True)
     rank = np.empty(place.size)
     rank[np.argsort(durations, kind="stable")] = np.arange(place.size)
@@ -311,7 +330,7 @@ def empirical_survival(durations: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _least_squares(durations: FloatArray, start: tuple[float, ...]) -> FloatArray:
-    """Find τ₁ > τ₂ and their amplitudes; NaN where the search does not end, as for a handful of stays."""
+    """Fit τ₁ > τ₂ and their amplitudes; NaN where the fit does not converge, as for a few dwells."""
     times, share = empirical_survival(durations)
     if times.size < len(start):
         return np.full(4, np.nan)
@@ -328,7 +347,7 @@ def _two_exponentials(t: FloatArray, a: float, b: float, c: float, d: float) -> 
 
 
 def _joint(parameters: FloatArray, n_times: int) -> FloatArray:
-    """Give 1 / Σ 1/τ of times that stand before their weights."""
+    """Compute 1 / Σ 1/τ of times that are listed before their weights."""
     return np.asarray(1 / (1 / parameters[..., :n_times]).sum(axis=-1))
 
 
@@ -351,57 +370,57 @@ def _quantiles(draws: FloatArray) -> FloatArray:
     return np.array([[column.low for column in columns], [column.high for column in columns]])
 
 
-def _kept(dwells: Dwells, shortest: float | None) -> tuple[Dwells, int]:
-    """Keep the stays that a law is fitted to; also give the least number of looks."""
+def _fitted_dwells(dwells: Dwells, shortest: float | None) -> tuple[Dwells, int]:
+    """Select the dwells that a law is fitted to; also give the least number of samples."""
     first = 1 if shortest is None else max(1, math.ceil(shortest / dwells.step - 1e-6))
-    stays = dwells.begun
-    stays = stays.select(stays.n_steps >= first)
-    n_ended = int((~stays.ends_cut).sum())
+    begun = dwells.begun
+    fitted = begun.select(begun.n_steps >= first)
+    n_ended = int((~fitted.ends_cut).sum())
     if n_ended < 2:
         raise SamplingError(
-            f"Stays of at least {first * dwells.step:g} s with a seen start and end: {n_ended}; two or more are needed "
-            "for a law. Use more data, a state that is left more often, or a smaller shortest."
+            f"{count_of(n_ended, 'dwell')} of at least {first * dwells.step:g} s with observed start and end; two or "
+            "more are needed to fit a law. Use more data, a state that is left more often, or a smaller shortest."
         )
-    return stays, first
+    return fitted, first
 
 
 def _first(fit: LawFit) -> int:
     return round(fit.shortest / fit.step)
 
 
-def _fit(stays: Dwells, kind: str, first: int) -> LawFit:
+def _fit(dwells: Dwells, kind: str, first: int) -> LawFit:
     law = _law(kind)
-    looks, n_same = np.unique(_looks(stays), axis=0, return_counts=True)
-    free = _search(law, looks, n_same, (stays.step, first), law.starts(stays.duration, stays.step))
-    parameters = law.parameters(free, stays.step)
-    n_cut = int(stays.ends_cut.sum())
+    samples, n_same = np.unique(_samples(dwells), axis=0, return_counts=True)
+    free = _maximise(law, samples, n_same, (dwells.step, first), law.starts(dwells.duration, dwells.step))
+    parameters = law.parameters(free, dwells.step)
+    n_cut = int(dwells.ends_cut.sum())
     return LawFit(
         kind=kind,
         names=law.names,
         parameters=parameters,
-        log_likelihood=float(_log_likelihood(law, parameters, _looks(stays), stays.step, first).sum()),
-        n_ended=len(stays) - n_cut,
+        log_likelihood=float(_log_likelihood(law, parameters, _samples(dwells), dwells.step, first).sum()),
+        n_ended=len(dwells) - n_cut,
         n_cut=n_cut,
-        step=stays.step,
-        shortest=first * stays.step,
+        step=dwells.step,
+        shortest=first * dwells.step,
     )
 
 
-def _held_out(stays: Dwells, kind: str, first: int, fold: IntArray) -> FloatArray:
-    nats = np.empty(len(stays))
+def _held_out(dwells: Dwells, kind: str, first: int, fold: IntArray) -> FloatArray:
+    nats = np.empty(len(dwells))
     for part in range(int(fold.max()) + 1):
-        fit = _fit(stays.select(fold != part), kind, first)
-        nats[fold == part] = fit.log_likelihood_of(stays.select(fold == part))
+        fit = _fit(dwells.select(fold != part), kind, first)
+        nats[fold == part] = fit.log_likelihood_of(dwells.select(fold == part))
     return nats
 
 
-def _looks(stays: Dwells) -> IntArray:
-    """Pair the number of looks of each stay with whether its end was cut."""
-    return np.stack([stays.n_steps, stays.ends_cut], axis=1)
+def _samples(dwells: Dwells) -> IntArray:
+    """Pair the number of samples of each dwell with whether its end was censored."""
+    return np.stack([dwells.n_steps, dwells.ends_cut], axis=1)
 
 
-def _search(
-    law: _Law, looks: IntArray, n_same: FloatArray | IntArray, grid: tuple[float, int], starts: list[FloatArray]
+def _maximise(
+    law: _Law, samples: IntArray, n_same: FloatArray | IntArray, steps: tuple[float, int], starts: list[FloatArray]
 ) -> FloatArray:
     """Find the free numbers of greatest likelihood, the best over all starts.
 
@@ -409,19 +428,19 @@ def _search(
     ----------
     law
         The family.
-    looks, n_same
-        Distinct rows of `_looks`, and how many stays have each.
-    grid
-        Step in seconds, and least number of looks.
+    samples, n_same
+        Distinct rows of `_samples`, and how many dwells have each.
+    steps
+        Step in seconds, and least number of samples.
     starts
-        Where to search from.
+        Starting points of the optimisation.
     """
-    step, first = grid
-    n_stays = n_same.sum()
+    step, first = steps
+    n_dwells = n_same.sum()
 
     def loss(free: FloatArray) -> float:
-        nats = _log_likelihood(law, law.parameters(free, step), looks, step, first)
-        return float(-(n_same @ nats) / n_stays)
+        nats = _log_likelihood(law, law.parameters(free, step), samples, step, first)
+        return float(-(n_same @ nats) / n_dwells)
 
     found = [
         minimize(
@@ -444,16 +463,16 @@ def _phases() -> tuple[FloatArray, FloatArray]:
     return root**2, np.log(weights * root)
 
 
-def _log_likelihood(law: _Law, parameters: FloatArray, looks: IntArray, step: float, first: int) -> FloatArray:
+def _log_likelihood(law: _Law, parameters: FloatArray, samples: IntArray, step: float, first: int) -> FloatArray:
     phase, log_weight = _phases()
 
-    def log_alive(n_looks: FloatArray) -> FloatArray:
-        return law.log_survival((n_looks[:, None] + phase) * step, parameters)
+    def log_alive(n_samples: FloatArray) -> FloatArray:
+        return law.log_survival((n_samples[:, None] + phase) * step, parameters)
 
-    before, after = log_alive(looks[:, 0] - 1.0), log_alive(looks[:, 0].astype(float))
+    before, after = log_alive(samples[:, 0] - 1.0), log_alive(samples[:, 0].astype(float))
     with np.errstate(divide="ignore"):
         ends = before + np.log(-np.expm1(np.minimum(after - before, 0.0)))
-    nats = _log_sum(np.maximum(np.where(looks[:, 1:] == 1, before, ends), LEAST_LOG) + log_weight)
+    nats = _log_sum(np.maximum(np.where(samples[:, 1:] == 1, before, ends), LEAST_LOG) + log_weight)
     condition = _log_sum(log_alive(np.array([first - 1.0])) + log_weight)
     return np.asarray(nats - condition)
 

@@ -1,4 +1,4 @@
-"""Examples of what happens in the states: a typical and the longest dwell in each."""
+"""Example dwells of every state: a typical one and the longest."""
 
 import numpy as np
 

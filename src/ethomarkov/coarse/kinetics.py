@@ -1,4 +1,4 @@
-"""How long stays last, how often they end, and where they lead."""
+"""Dwell times in states, transition rates, and jumps from state to state."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +10,7 @@ from scipy.special import ndtri
 from ethomarkov._core.interval import LEVEL, Interval, jackknife_interval, leave_one_out
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.states.symbols import Symbols
@@ -18,39 +19,39 @@ Convention = Literal["censored", "paper"]
 Numbers = FloatArray | IntArray
 Over = Literal["animals", "blocks", "events"]
 N_BLOCKS = 20
-"""Blocks of equal time that stand for animals where there is one."""
+"""Blocks of equal time that are resampled in place of animals where there is only one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dwells(Result):
-    """Stays in a state, in the order of individuals and of time.
+    """Uninterrupted dwells in states, in the order of individuals and of time.
 
     Parameters
     ----------
     state
-        Of each stay.
+        State of each dwell.
     duration
-        In seconds: as many steps as there were looks at the state.
+        Dwell time in seconds: a whole number of samples of the state sequence.
     individual
         Index of the animal.
     start
         Seconds from the start of the recording of the individual.
     starts_cut
-        The stay begins at a gap or at the beginning; it is longer than what was seen.
+        Whether the dwell begins at a gap or at the beginning of the recording (left censored).
     ends_cut
-        The stay ends at a gap or at the end (right censored).
+        Whether the dwell ends at a gap or at the end of the recording (right censored).
     step
-        Seconds between two looks; durations are whole multiples of it.
+        Seconds between two samples of the state sequence; durations are whole multiples of it.
     n_states, n_individuals
-        Of the symbols, visited or not.
+        Number of states and of animals, visited or not.
     """
 
-    state: IntArray = array_field("stay")
-    duration: FloatArray = array_field("stay", unit="s")
-    individual: IntArray = array_field("stay")
-    start: FloatArray = array_field("stay", unit="s")
-    starts_cut: BoolArray = array_field("stay")
-    ends_cut: BoolArray = array_field("stay")
+    state: IntArray = array_field("dwell")
+    duration: FloatArray = array_field("dwell", unit="s")
+    individual: IntArray = array_field("dwell")
+    start: FloatArray = array_field("dwell", unit="s")
+    starts_cut: BoolArray = array_field("dwell")
+    ends_cut: BoolArray = array_field("dwell")
     step: float
     n_states: int
     n_individuals: int
@@ -63,30 +64,30 @@ class Dwells(Result):
 
     @property
     def n_steps(self) -> IntArray:
-        """Looks at each stay."""
+        """Number of samples of each dwell."""
         return np.asarray(np.rint(self.duration / self.step), dtype=np.int64)
 
     @property
     def complete(self) -> "Dwells":
-        """Stays whose true start and end were both seen."""
+        """Dwells whose start and end were both observed."""
         return self.select(~self.starts_cut & ~self.ends_cut)
 
     @property
     def begun(self) -> "Dwells":
-        """Stays whose true start was seen, whether or not their end was."""
+        """Dwells whose start was observed, whether or not their end was."""
         return self.select(~self.starts_cut)
 
     @property
     def mean(self) -> float:
-        """Mean duration in seconds of the stays listed, NaN when there is none."""
+        """Mean duration in seconds of all dwells, censored ones included; NaN when there is none."""
         return float(self.duration.mean()) if len(self) else float("nan")
 
     def in_state(self, state: int) -> "Dwells":
-        """Keep the stays in one state."""
+        """Select the dwells in one state."""
         return self.select(self.state == state)
 
     def select(self, which: BoolArray | IntArray) -> "Dwells":
-        """Keep the stays that are flagged, or listed by index."""
+        """Select dwells by flags or by index."""
         return Dwells(
             state=self.state[which],
             duration=self.duration[which],
@@ -99,29 +100,41 @@ class Dwells(Result):
             n_individuals=self.n_individuals,
         )
 
+    def headline(self) -> str:
+        """Say how many dwells there are in how many states, and how many are complete."""
+        n_complete = int(np.count_nonzero(~(self.starts_cut | self.ends_cut)))
+        return f"{count_of(len(self), 'dwell')} in {count_of(self.n_states, 'state')}, {n_complete:,} complete"
+
 
 def find_dwells(symbols: Symbols, step: float | None = None) -> Dwells:
-    """List all stays, those cut by gaps included and marked.
+    """List all dwells in states; those censored by gaps are included and marked.
 
     Parameters
     ----------
     symbols
-        States in time.
+        State sequences.
     step
-        Look at the states only every so many seconds from the first frame of each gap-free run, as the chain does:
-        stays at the border between two states are not cut by a flicker of single frames. Every frame when None.
+        Seconds between samples of the state sequence, from the first frame of each gap-free run on. With the lag of the
+        chain, flicker of single frames between two states does not interrupt a dwell. Every frame when None.
 
     Notes
     -----
-    A look stands for one step. So durations add up to the observed time when every frame is looked at, and to less
+    A sample stands for one step. So durations add up to the observed time when every frame is sampled, and to less
     than one step more per run otherwise.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> dwells = find_dwells(hopping_chain([[0.9, 0.1], [0.1, 0.9]], 1000, n_walks=3, rate=2.0))
+    >>> float(dwells.duration.sum()), dwells.n_states
+    (1500.0, 2)
     """
     stride = 1 if step is None else symbols.sampling.frames(step, "step")
-    pieces = [_stays_of_run(symbols.labels[start:stop:stride], start, stride) for start, stop, _ in symbols.segments]
-    n_stays = [len(piece) for piece in pieces]
-    # Columns: state, looks, first row, begins at a gap, ends at a gap.
+    pieces = [_dwells_of_run(symbols.labels[start:stop:stride], start, stride) for start, stop, _ in symbols.segments]
+    n_dwells = [len(piece) for piece in pieces]
+    # Columns: state, samples, first row, begins at a gap, ends at a gap.
     table = np.concatenate([np.empty((0, 5), dtype=np.int64), *pieces])
-    individual = np.repeat(symbols.segments.bounds[:, 2], n_stays)
+    individual = np.repeat(symbols.segments.bounds[:, 2], n_dwells)
     rate = symbols.sampling.rate
     return Dwells(
         state=table[:, 0].astype(np.int32),
@@ -136,7 +149,7 @@ def find_dwells(symbols: Symbols, step: float | None = None) -> Dwells:
     )
 
 
-def _stays_of_run(labels: IntArray, first_row: int, stride: int) -> IntArray:
+def _dwells_of_run(labels: IntArray, first_row: int, stride: int) -> IntArray:
     edges = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1, [labels.size]])
     table = np.zeros((edges.size - 1, 5), dtype=np.int64)
     table[:, 0] = labels[edges[:-1]]
@@ -147,19 +160,19 @@ def _stays_of_run(labels: IntArray, first_row: int, stride: int) -> IntArray:
 
 
 def dwell_times(symbols: Symbols, step: float | None = None) -> tuple[IntArray, FloatArray]:
-    """List the complete stays, those that neither begin nor end at a gap.
+    """List the dwell times of complete dwells, which neither begin nor end at a gap.
 
     Parameters
     ----------
     symbols
-        States in time.
+        State sequences.
     step
         As in `find_dwells`.
 
     Returns
     -------
     state
-        Of each stay.
+        State of each dwell.
     duration
         In seconds.
     """
@@ -169,18 +182,18 @@ def dwell_times(symbols: Symbols, step: float | None = None) -> tuple[IntArray, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survival(Result):
-    """Share of stays that last longer than a time.
+    """Survival function of dwell times: the share of dwells that last longer than a time.
 
     Parameters
     ----------
     time
-        Durations at which stays were seen to end, ascending.
+        Durations at which dwells were observed to end, ascending.
     survival
         Kaplan–Meier estimate after each of them.
     low, high
-        Pointwise interval; NaN where no stay is left.
+        Pointwise interval; NaN where no dwell remains.
     n_at_risk
-        Stays followed up to each time.
+        Dwells observed up to each time.
     level
         Coverage.
     """
@@ -197,10 +210,10 @@ class Survival(Result):
 
 
 def survival(dwells: Dwells, state: int | None = None, *, level: float = LEVEL) -> Survival:
-    """Estimate how stays survive, with those cut at their end taken into account.
+    """Estimate the survival function of dwell times, right-censored dwells included.
 
-    Stays with unknown start are left out: their age when first seen is unknown, and long stays are more often met in
-    the middle than short ones.
+    Dwells with unknown start are left out: their age at the first sample is unknown, and long dwells are more often
+    cut by the beginning of a recording than short ones.
 
     Parameters
     ----------
@@ -213,15 +226,15 @@ def survival(dwells: Dwells, state: int | None = None, *, level: float = LEVEL) 
 
     Notes
     -----
-    Kaplan and Meier, with Greenwood's variance on the log-log scale, which keeps the interval within 0 and 1. A stay
-    of k looks that is cut was seen to go on k − 1 times; whether it ended after the last look is not known.
+    Kaplan and Meier, with Greenwood's variance on the log-log scale, which keeps the interval within 0 and 1. A
+    censored dwell of k samples was observed to continue k − 1 times; whether it ended after the last sample is unknown.
     """
     # Equal to `scipy.stats.ecdf`, which takes 2 to 17 times as long, does not give the number at risk, and refuses a
     # state that was never entered.
-    stays = (dwells if state is None else dwells.in_state(state)).begun
-    known = stays.n_steps - stays.ends_cut
-    times, n_ends = np.unique(known[~stays.ends_cut], return_counts=True)
-    at_risk = stays.state.size - np.searchsorted(np.sort(known), times)
+    dwells = (dwells if state is None else dwells.in_state(state)).begun
+    known = dwells.n_steps - dwells.ends_cut
+    times, n_ends = np.unique(known[~dwells.ends_cut], return_counts=True)
+    at_risk = dwells.state.size - np.searchsorted(np.sort(known), times)
     alive = np.cumprod(1 - n_ends / at_risk)
     with np.errstate(divide="ignore", invalid="ignore"):
         greenwood = np.cumsum(n_ends / (at_risk * (at_risk - n_ends)))
@@ -241,40 +254,48 @@ def survival(dwells: Dwells, state: int | None = None, *, level: float = LEVEL) 
 def transition_rate(
     dwells: Dwells, state: int, *, convention: Convention = "censored", over: Over | None = None
 ) -> Interval:
-    """Estimate κ, the rate at which a state is left, per second.
+    """Estimate the total transition rate κ out of a state, per second.
 
     Parameters
     ----------
     dwells
-        From `find_dwells`; the rate is that of leaving as seen every `dwells.step` seconds.
+        From `find_dwells`; the rate is that of transitions as sampled every `dwells.step` seconds.
     state
-        Which one.
+        Index of the state.
     convention
         "censored": observed ends per time observed, which is the maximum-likelihood rate of an exponential law, and
-        one over the mean stay of any law when recordings are long. Stays cut on either side count with their time; of
-        those cut at the end, the last step is not followed. "paper": one over the mean of all stays, cut ones counted
-        as if they had ended.
+        one over the mean dwell time of any law when recordings are long. Censored dwells count with their time; of
+        right-censored ones, the last step does not count. "paper": one over the mean of all dwells, censored ones
+        counted as if they had ended.
     over
-        Take the interval over "animals", which are pooled, over "blocks" of time, or over stays ("events"). Animals by
-        default, blocks where one animal alone was in the state.
+        Take the interval over "animals", which are pooled, over "blocks" of time, or over dwells ("events"). Animals by
+        default, blocks where only one animal visited the state.
 
     Notes
     -----
     Fig. 2(d): κ = 1 / ⟨t⟩ of each worm, sampled every τ*. A state that was never left has the rate 0 with an upper
     limit of three ends in the time observed.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> dwells = find_dwells(hopping_chain([[0.9, 0.1], [0.2, 0.8]], 5000, n_walks=3))
+    >>> rate = transition_rate(dwells, 0)
+    >>> rate.low < 0.1 < rate.high
+    True
     """
-    stays = dwells.in_state(state)
-    over = over or usual_units(stays)
-    unit = units_of_dwells(stays, over)
+    dwells = dwells.in_state(state)
+    over = over or usual_units(dwells)
+    unit = units_of_dwells(dwells, over)
     n_units = int(unit.max(initial=-1)) + 1
-    ends, time = (np.bincount(unit, column, n_units) for column in _ends_and_time(stays, convention))
+    ends, time = (np.bincount(unit, column, n_units) for column in _ends_and_time(dwells, convention))
     rate = float(_per_time(ends.sum(), time.sum()))
     left_out = _per_time(leave_one_out(ends), leave_one_out(time))
     return jackknife_interval(rate, left_out, over, exposure=float(time.sum()))
 
 
 def mean_dwell(dwells: Dwells, state: int) -> Interval:
-    """Estimate the mean stay in a state in seconds, one over the rate of leaving it, with its interval.
+    """Estimate the mean dwell time in a state in seconds, one over its transition rate, with its interval.
 
     The interval is taken over animals, or over blocks of time where there is one animal. NaN where the state was never
     left.
@@ -286,9 +307,9 @@ def mean_dwell(dwells: Dwells, state: int) -> Interval:
 
 
 def animal_rates(dwells: Dwells, *, convention: Convention = "censored") -> FloatArray:
-    """Estimate the rate of leaving every state in every animal, ``(animals, states)`` per second.
+    """Estimate the transition rate out of every state in every animal, ``(animals, states)`` per second.
 
-    NaN where an animal was never seen to be in a state for a step; zero where it was not seen to leave. See
+    NaN where an animal was not observed in a state for a step; zero where it was not observed to leave. See
     `transition_rate` for the conventions.
     """
     ends, time = _ends_and_time(dwells, convention)
@@ -300,7 +321,7 @@ def animal_rates(dwells: Dwells, *, convention: Convention = "censored") -> Floa
 
 
 def _ends_and_time(dwells: Dwells, convention: Convention) -> tuple[FloatArray, FloatArray]:
-    """Count, for every stay, its ends and the seconds during which an end would have been seen."""
+    """Count, for every dwell, its ends and the seconds during which an end would have been observed."""
     if convention == "paper":
         return np.ones(len(dwells)), dwells.duration
     if convention == "censored":
@@ -314,12 +335,12 @@ def _per_time(ends: Numbers, time: Numbers) -> FloatArray:
 
 
 def usual_units(dwells: Dwells) -> Over:
-    """Take intervals over animals, or over blocks of time where there is one animal."""
+    """Choose the units of intervals: animals, or blocks of time where there is one animal."""
     return "animals" if np.unique(dwells.individual).size > 1 else "blocks"
 
 
 def units_of_dwells(dwells: Dwells, over: Over) -> IntArray:
-    """Give every stay the number of the animal, block or event that it belongs to; those without stays have none."""
+    """Give every dwell the number of its animal, block or event; units without dwells have no number."""
     if over == "events":
         return np.arange(len(dwells))
     if over == "animals":
@@ -333,20 +354,20 @@ def units_of_dwells(dwells: Dwells, over: Over) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JumpChain(Result):
-    """Which state follows which, waiting times left aside.
+    """The embedded chain of jumps between states, regardless of dwell times.
 
     Parameters
     ----------
     counts
-        Jumps seen from each state (row) to each other.
+        Jumps from each state (row) to each other one.
     probabilities
-        Of the next state; NaN in the rows of states that were never left.
+        Probability of the next state; NaN in the rows of states that were never left.
     stationary
-        Share of stays, not of time, in each state; zero outside the largest connected set, NaN when there is none.
+        Share of dwells, not of time, in each state; zero outside the largest connected set, NaN when there is none.
     flux
         Jumps per second of observed time.
     step
-        Seconds between two looks at the state.
+        Seconds between two samples of the state sequence.
     """
 
     counts: IntArray = array_field("from_state", "to_state")
@@ -358,6 +379,10 @@ class JumpChain(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Say how many jumps there are between how many states."""
+        return f"{count_of(int(self.counts.sum()), 'jump')} between {count_of(len(self.counts), 'state')}"
+
 
 def jump_chain(symbols: Symbols, step: float | None = None) -> JumpChain:
     """Count the jumps between states, none of them across a gap.
@@ -365,12 +390,19 @@ def jump_chain(symbols: Symbols, step: float | None = None) -> JumpChain:
     Parameters
     ----------
     symbols
-        States in time.
+        State sequences.
     step
-        As in `find_dwells`; the paper looks at every frame (inset of Fig. 4c).
+        As in `find_dwells`; the paper uses every frame (inset of Fig. 4c).
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> jumps = jump_chain(hopping_chain([[0.9, 0.1], [0.2, 0.8]], 1000))
+    >>> jumps.probabilities.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
     dwells = find_dwells(symbols, step)
-    leaves = np.flatnonzero(~dwells.ends_cut)  # a stay that is not cut is followed by the next one of its run
+    leaves = np.flatnonzero(~dwells.ends_cut)  # an uncensored dwell is followed by the next one of its run
     n = symbols.n_states
     counts = np.bincount(dwells.state[leaves] * n + dwells.state[leaves + 1], minlength=n * n).reshape(n, n)
     left = counts.sum(axis=1, keepdims=True)
@@ -390,14 +422,14 @@ def _jump_law(counts: IntArray, step: float) -> FloatArray:
     law = np.zeros(len(counts))
     try:
         chain = MarkovChain.from_counts(sparse.csr_array(counts.astype(float)), step)
-    except ConnectivityError:  # no state was left and found again
+    except ConnectivityError:  # no state was left and visited again
         return np.full(len(counts), np.nan)
     law[chain.states] = chain.stationary
     return law
 
 
 def time_budget(symbols: Symbols) -> FloatArray:
-    """Share of each animal's time in every state; NaN for animals without any."""
+    """Compute the share of each animal's time in every state; NaN for animals without any."""
     segments = symbols.segments
     known = segments.valid
     cell = segments.row_individual[known] * symbols.n_states + symbols.labels[known]

@@ -1,4 +1,4 @@
-"""Plain names of states, from what the body does in them.
+"""Names of states, from the movements of the body in them.
 
 The signs are absolute: a body wave that travels backward is a reversal, a bend to the ventral side is ventral. The
 sizes are relative to the fastest run of the same animals, because strains differ in how fast and how deep they crawl.
@@ -15,6 +15,7 @@ from ethomarkov._core.names import check_names
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.posture.bodywave import phase_velocity
 from ethomarkov.states.symbols import Symbols
@@ -23,7 +24,7 @@ N_WAVE_MODES = 3
 """Modes that the names rest on: two of the wave and the bend."""
 
 COMMON_SHARE = 0.05
-"""The fastest run is sought among states with this share of time: the mean of a rarer one may be fast by chance."""
+"""The fastest run is chosen among states with this share of time: the mean of a rarer one may be fast by chance."""
 
 FAST = 0.78
 """A fast run has this share of the top phase velocity: half way between the slower of the published fast runs (0.87)
@@ -49,7 +50,7 @@ WIDER = 1.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateTraits(Result):
-    """What the body does in each state; NaN where it cannot be measured.
+    """Movements of the body in each state; NaN where they cannot be measured.
 
     Parameters
     ----------
@@ -80,6 +81,12 @@ class StateTraits(Result):
         """Number of states."""
         return int(self.share.size)
 
+    def headline(self) -> str:
+        """Give the number of states and which of their traits were measured."""
+        columns = {"phase velocity": self.velocity, "wavelength": self.wavelength, "speed": self.speed}
+        measured = [name for name, values in columns.items() if np.isfinite(values).any()]
+        return f"{count_of(self.n_states, 'state')}, with {', '.join(['share of time', *measured])}"
+
 
 def measure_traits(
     symbols: Symbols,
@@ -89,7 +96,7 @@ def measure_traits(
     speed: FloatArray | None = None,
     is_worm: bool = True,
 ) -> StateTraits:
-    """Measure what the body does in each state.
+    """Measure the movements of the body in each state.
 
     Parameters
     ----------
@@ -136,7 +143,7 @@ def _per_state(symbols: Symbols, values: FloatArray, statistic: Callable[[FloatA
 
 
 def name_states(traits: StateTraits, *, is_worm: bool, macro: bool = False) -> tuple[str, ...]:
-    """Name every state, each with a name of its own, whatever the order of the states.
+    """Give every state a name of its own, whatever the order of the states.
 
     Parameters
     ----------
@@ -145,7 +152,7 @@ def name_states(traits: StateTraits, *, is_worm: bool, macro: bool = False) -> t
     is_worm
         Name by the body wave; otherwise "state A" is the state of most time, "state B" the next …
     macro
-        Tell only runs from pirouettes, as is always done for two states.
+        Distinguish only runs and pirouettes, as is always done for two states.
 
     Notes
     -----
@@ -167,7 +174,7 @@ def name_states(traits: StateTraits, *, is_worm: bool, macro: bool = False) -> t
 
 
 class _Body:
-    """Which states do what, relative to the fastest run and to the spread of all bends."""
+    """Flags of what each state is, relative to the fastest run and to the spread of all bends."""
 
     def __init__(self, traits: StateTraits) -> None:
         self.traits = traits
@@ -259,7 +266,7 @@ def _where(flags: BoolArray) -> list[int]:
 
 
 def _key(traits: StateTraits, state: int) -> tuple[float, ...]:
-    """Give all that tells two states apart, so that their order in memory does not matter."""
+    """List all traits of a state, so that ties do not depend on the order in memory."""
     columns = (traits.share, traits.velocity, traits.bend, traits.bend_sd, traits.wavelength, traits.speed)
     return tuple(float(column[state]) if np.isfinite(column[state]) else -np.inf for column in columns)
 
@@ -270,7 +277,7 @@ def _rank(traits: StateTraits, states: Sequence[int] | np.ndarray) -> list[int]:
 
 
 def _number_equals(names: Sequence[str], traits: StateTraits) -> tuple[str, ...]:
-    """Give numbers to states that earned the same name, the one of most time first."""
+    """Add numbers to equal names, by descending share of time."""
     often = Counter(names)
     numbered = list(names)
     for name in (name for name, count in often.items() if count > 1):

@@ -1,10 +1,10 @@
-"""Passages between groups of microstates, and whether the groups themselves form a chain.
+"""Transitions between groups of microstates, and whether the groups themselves form a Markov chain.
 
 Groups are given as in `Symbols.relabel`: one integer per microstate of the partition, ``-1`` for none.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import sparse
@@ -13,17 +13,21 @@ from scipy.linalg import expm, logm
 from ethomarkov._core.interval import Interval, jackknife_interval, jackknife_limits, leave_one_out
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import N_BLOCKS
 from ethomarkov.exceptions import ConnectivityError, EthomarkovError, InputFormatError, SamplingError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.markov.elimination import Elimination
 from ethomarkov.states.symbols import Symbols
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 ROUNDING = 1e-9
 STEADY_RANGE = 4
 """Factor in the lag over which times may not change to be called steady."""
 MOST_CHAINS = 40
-"""Chains of microstates that are made for intervals; of more animals, as many groups are left out in turn."""
+"""Most chains of microstates that are estimated for intervals; more animals are left out in this many groups."""
 Prediction = Literal["coarse", "micro"]
 RateMethod = Literal["two lags", "one lag"]
 
@@ -38,7 +42,7 @@ class CoarseTimes(Result):
         Seconds.
     times, low, high
         −τ / ln Re λ in seconds, slowest first, of all animals together; interval by leaving out each animal in turn.
-        NaN where Re λ is not positive or a group is not met.
+        NaN where Re λ is not positive or a group is not visited.
     by_unit
         The same of each animal (or block) alone.
     over
@@ -55,12 +59,17 @@ class CoarseTimes(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the number of lags and of modes."""
+        n_lags, n_modes = self.times.shape
+        return f"{count_of(n_modes, 'relaxation time')} at {count_of(n_lags, 'lag')}"
+
     def steady_lag(self, tolerance: float = 0.1) -> tuple[float, bool]:
         """Find the shortest lag from which on no time changes by more than `tolerance` over a fourfold range of lags.
 
-        At short lags single frames at the border between two groups pass for transitions, and times come out too
-        short; once the lag is longer than such flicker, times are steady if the chain of groups is Markov. All modes
-        are looked at but those that are over within that range, of which little can be said.
+        At short lags single frames at the border between two groups count as transitions, and times are too short;
+        once the lag is longer than such flicker, times are steady if the chain of groups is Markov. Modes that relax
+        within that range are not considered, because little can be said about them.
 
         Returns
         -------
@@ -78,7 +87,7 @@ class CoarseTimes(Result):
         return float(self.lags[known[last + 1 if is_steady else last]]), is_steady
 
     def _change_from(self, first: int) -> float:
-        """By which share times change at most from a lag to four times that lag; NaN where the slowest is not known."""
+        """Compute the largest relative change of times from a lag to four times that; NaN if the slowest is unknown."""
         lag = self.lags[first]
         near = (self.lags >= lag * (1 - ROUNDING)) & (self.lags <= STEADY_RANGE * lag * (1 + ROUNDING))
         slow = self.times[first] >= STEADY_RANGE * lag
@@ -90,13 +99,14 @@ class CoarseTimes(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates(Result):
-    """Rates of hopping between groups.
+    """Transition rates between groups.
 
     Parameters
     ----------
     rates, low, high
         Per second, from each group (row) to each other one, of all animals together; interval by leaving out each
-        animal in turn. The diagonal is minus the rate of leaving. NaN where the chain of groups has no generator.
+        animal in turn. The diagonal is minus the total rate out of a group. NaN where the chain of groups has no
+        generator.
     by_unit
         The same of each animal (or block) alone.
     relaxation
@@ -107,8 +117,7 @@ class Rates(Result):
         "two lags" where rates come from the transitions at τ and 3 τ, "one lag" where they come from τ alone.
     misfit
         Largest difference between P_c(3τ) and P_c(τ) exp(2 R τ), with one lag between P_c(τ) and exp(R τ): zero for two
-        groups, and large where no process in continuous time has these transitions, as for groups that follow each
-        other in a cycle.
+        groups, and large where no process in continuous time has these transitions, as for groups in a cycle.
     over
         What was left out: "animals", or "blocks" of the recording when there is one animal.
     """
@@ -126,6 +135,26 @@ class Rates(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the number of states and the slowest relaxation time of the rates."""
+        n_states = count_of(len(self.rates), "state")
+        return f"between {n_states}, relaxation time {self.relaxation} s at a lag of {self.lag:.3g} s"
+
+    def table(self) -> "pd.DataFrame":
+        """List the ordered pairs of different states: indices, rate per second and its limits."""
+        import pandas as pd
+
+        before, after = np.nonzero(~np.eye(len(self.rates), dtype=bool))
+        return pd.DataFrame(
+            {
+                "from": before,
+                "to": after,
+                "rate_per_s": self.rates[before, after],
+                "low": self.low[before, after],
+                "high": self.high[before, after],
+            }
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChapmanKolmogorov(Result):
@@ -142,7 +171,7 @@ class ChapmanKolmogorov(Result):
     coarse, coarse_low, coarse_high
         P_c(τ)^k: predicted by the chain of groups.
     micro, micro_low, micro_high
-        Foretold by the chain of microstates, started in each microstate as often as the data were.
+        Predicted by the chain of microstates, started in each microstate as often as in the data.
     coarse_gap_low, coarse_gap_high, micro_gap_low, micro_gap_high
         Interval of predicted minus observed.
     over
@@ -168,8 +197,16 @@ class ChapmanKolmogorov(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Say how many transition probabilities are predicted within their intervals."""
+        fails = self.fails()
+        return (
+            f"{int(np.count_nonzero(~fails))} of {fails.size} transition probabilities predicted by the chain of "
+            f"{count_of(self.observed.shape[-1], 'state')}, up to {self.lags.max(initial=0.0):.3g} s"
+        )
+
     def fails(self, by: Prediction = "coarse") -> BoolArray:
-        """Mark the probabilities that are predicted wrongly: the interval of the difference leaves out zero."""
+        """Flag the probabilities that are not predicted: the interval of the difference excludes zero."""
         low, high = {
             "coarse": (self.coarse_gap_low, self.coarse_gap_high),
             "micro": (self.micro_gap_low, self.micro_gap_high),
@@ -179,7 +216,7 @@ class ChapmanKolmogorov(Result):
 
 
 def lump(chain: MarkovChain, group: IntArray) -> MarkovChain:
-    """Make the chain of groups, each microstate weighing with its stationary probability.
+    """Compute the chain of groups, with microstates weighted by their stationary probability.
 
     Parameters
     ----------
@@ -198,7 +235,7 @@ def lump(chain: MarkovChain, group: IntArray) -> MarkovChain:
 
 
 def hitting_times(chain: MarkovChain, group: IntArray, target: int) -> FloatArray:
-    """Compute the mean seconds from every microstate of the partition until a group is first met.
+    """Compute the mean first-passage time from every microstate of the partition to a group, in seconds.
 
     Zero within the group, NaN for microstates outside the chain.
 
@@ -209,7 +246,7 @@ def hitting_times(chain: MarkovChain, group: IntArray, target: int) -> FloatArra
     group
         Of every microstate of the partition; those of group ``-1`` are passed through.
     target
-        The group to be met.
+        The group to be reached.
 
     Notes
     -----
@@ -222,7 +259,7 @@ def hitting_times(chain: MarkovChain, group: IntArray, target: int) -> FloatArra
 
 
 def mean_first_passage(chain: MarkovChain, group: IntArray) -> FloatArray:
-    """Compute the mean seconds from each group (row) until each other group is first met.
+    """Compute the mean first-passage time from each group (row) to each other group, in seconds.
 
     Passages start in the stationary law within the group. The diagonal is zero; groups without a connected microstate
     are NaN. See `hitting_times` for single microstates.
@@ -247,7 +284,7 @@ def mean_first_passage(chain: MarkovChain, group: IntArray) -> FloatArray:
 
 
 def committor(chain: MarkovChain, group: IntArray, source: int, target: int, *, backward: bool = False) -> FloatArray:
-    """Compute the probability of meeting the target group before the source group, from every microstate.
+    """Compute the probability of reaching the target group before the source group, from every microstate.
 
     NaN for microstates outside the chain.
 
@@ -275,7 +312,7 @@ def committor(chain: MarkovChain, group: IntArray, source: int, target: int, *, 
 
 
 def two_state_times(symbols: Symbols, group: IntArray, lags: FloatArray) -> CoarseTimes:
-    """Count the chain of groups directly at many lags, and find its relaxation times.
+    """Estimate the relaxation times of the chain of groups at many lags.
 
     A chain of groups that is Markov has the same times at every lag. Two groups have one time.
 
@@ -290,7 +327,7 @@ def two_state_times(symbols: Symbols, group: IntArray, lags: FloatArray) -> Coar
 
     Notes
     -----
-    Fig. S1(c): |Λ_c⁻¹| = −τ / ln λ_c(τ), there with groups found anew at each lag and averaged over worms.
+    Fig. S1(c): |Λ_c⁻¹| = −τ / ln λ_c(τ), there with groups determined separately at each lag, and averaged over worms.
     """
     unit, n_units, over = resampled_units(symbols)
     check_group(group, symbols.n_states)
@@ -309,9 +346,9 @@ def two_state_times(symbols: Symbols, group: IntArray, lags: FloatArray) -> Coar
 
 
 def hopping_rates(symbols: Symbols, group: IntArray, lag: float, *, method: RateMethod = "two lags") -> Rates:
-    """Estimate the rates of hopping between groups from the transitions between them.
+    """Estimate the transition rates between groups.
 
-    Unlike one over the mean stay, the rates do not count a flicker of the labels that is shorter than the lag.
+    Unlike one over the mean dwell time, the rates do not count flicker of the labels that is shorter than the lag.
 
     Parameters
     ----------
@@ -322,20 +359,28 @@ def hopping_rates(symbols: Symbols, group: IntArray, lag: float, *, method: Rate
     lag
         τ in seconds, longer than the flicker.
     method
-        "two lags": what changes between τ and 3 τ. "one lag": all that has changed by τ, frames in the wrong group
-        included. Recordings too short for 3 τ, and transitions without a real logarithm, are treated as "one lag";
-        see `Rates.method`.
+        "two lags": from the change between τ and 3 τ. "one lag": from the change by τ, frames assigned to the wrong
+        group included. Recordings too short for 3 τ, and transitions without a real logarithm, are treated as
+        "one lag"; see `Rates.method`.
 
     Notes
     -----
     P_c(τ) = exp(R τ) for a chain, so that R = log P_c(τ) / τ. If frames are put into a wrong group independently of the
     past, with shares of time unchanged, then P_c(τ) = A exp(R τ) with the same A at every lag, and
-    R = log(P_c(τ)⁻¹ P_c(3τ)) / 2τ. Shares of time that are wrong remain wrong: a rare group that also takes in many
-    frames of another is entered too often.
+    R = log(P_c(τ)⁻¹ P_c(3τ)) / 2τ. Errors in the shares of time remain: the rate into a rare group that includes many
+    frames of another is too large.
 
     For two groups the logarithm follows from 1 − λ in closed form; for more it is the principal one, and negative
-    rates, which sampling noise or a cycle can cause, are set to zero; `Rates.misfit` says what that costs. Their upper
+    rates, which sampling noise or a cycle can cause, are set to zero; `Rates.misfit` measures the effect. Their upper
     limits, as all limits, come from the spread before that.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> symbols = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 5000, n_walks=3)
+    >>> rates = hopping_rates(symbols, np.array([0, 1]), lag=1.0)
+    >>> rates.table()[["from", "to"]].values.tolist(), rates.relaxation.low < 2.8 < rates.relaxation.high
+    ([[0, 1], [1, 0]], True)
     """
     unit, n_units, over = resampled_units(symbols)
     check_group(group, symbols.n_states)
@@ -383,9 +428,9 @@ def _rates_of_units(counts: FloatArray, lag: float, over: str, seconds: FloatArr
 
 
 def _generator(counts: FloatArray, lag: float) -> FloatArray:
-    """Take the logarithm of the transitions at one lag, or of their change from one lag to three; NaN if not real.
+    """Compute the logarithm of the transitions at one lag, or of their change from one lag to three; NaN if not real.
 
-    A transition matrix that has eigenvalues which are not positive changes faster than the lag shows, and has none.
+    A transition matrix with eigenvalues that are not positive changes faster than the lag resolves, and has none.
     """
     P = np.array([_normalise(part) for part in counts])
     nothing = np.full(P[0].shape, np.nan)
@@ -425,7 +470,7 @@ def _misfit(counts: FloatArray, rates: FloatArray, lag: float) -> float:
 
 
 def _two_state_log(P: FloatArray) -> FloatArray:
-    """Take the logarithm of two states in closed form, which intervals would otherwise spend their time on."""
+    """Compute the logarithm for two states in closed form, because intervals need it many times."""
     gone = float(P[0, 1] + P[1, 0])  # 1 − λ
     scale = -np.log1p(-gone) / gone if gone else 1.0
     return np.asarray((P - np.eye(2)) * scale)
@@ -443,12 +488,12 @@ def chapman_kolmogorov(symbols: Symbols, group: IntArray, lag: float, *, n_steps
     lag
         Seconds.
     n_steps
-        Up to how many lags.
+        Number of lags.
 
     Notes
     -----
-    P(kτ) = P(τ)^k holds for a chain. The groups fail it when they have inner states that the last group does not
-    tell; the microstates fail it when the partition does not hold enough of the past.
+    P(kτ) = P(τ)^k holds for a Markov chain. Groups violate it when they have hidden states within them; microstates
+    violate it when the partition does not contain enough of the past.
     """
     unit, n_units, over = resampled_units(symbols, MOST_CHAINS)
     check_group(group, symbols.n_states)
@@ -490,7 +535,7 @@ def chapman_kolmogorov(symbols: Symbols, group: IntArray, lag: float, *, n_steps
 
 
 def check_group(group: IntArray, n_states: int) -> int:
-    """Check one group per microstate; give the number of groups."""
+    """Check that there is one group per microstate; give the number of groups."""
     group = np.asarray(group)
     if group.shape != (n_states,) or group.max(initial=-1) < 0:
         raise InputFormatError(
@@ -539,7 +584,7 @@ def _on_partition(chain: MarkovChain, values: FloatArray) -> FloatArray:
 
 
 def resampled_units(symbols: Symbols, most: int | None = None) -> tuple[IntArray, int, str]:
-    """Give every row the number of the unit of intervals: its animal, or its block of equal time when there is one.
+    """Give every row the number of its unit of resampling: its animal, or a block of equal time if there is only one.
 
     Animals beyond `most` share the units of the first ones.
     """

@@ -1,4 +1,4 @@
-"""PCCA+, to compare the tree with."""
+"""PCCA+, for comparison with the tree."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 """States smoothed in time: a hidden Markov model with microstates as emissions, started from the states of a tree.
 
-For labels of single frames, not for rates. Expectation and maximisation in numpy, the passes over time compiled.
+For labels of single frames, not for rates. Expectation maximisation in numpy, with compiled passes over time.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,22 @@ import numpy as np
 
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.passage import check_group
 from ethomarkov.states.symbols import Symbols
 
-LOOKS_PER_LAG = 3
-"""Frames within one lag that count as independent evidence: neighbouring sequences share most of their frames, and what
-they share is no new evidence. This and the next two were set on 40 recordings of eight synthetic systems with two to
+SAMPLES_PER_LAG = 3
+"""Frames within one lag that count as independent evidence: neighbouring sequences share most of their frames, which
+add no evidence. This and the next two were set on 40 recordings of eight synthetic systems with two to
 seven states, at a lag of 0.75 s and, for worms, of 0.25 to 3 s."""
 TREE_WEIGHT = 2.0
 """How much the microstates of a state in the tree weigh against those that the iterations give it. Without it, the
-iterations can drift: small states grow until they mean nothing."""
+iterations can drift: small states grow until they have no meaning."""
 BLUR = 0.01
 """Share of the law of all frames in the law of microstates of every state, so that no microstate is impossible in a
-state only because the tree put it elsewhere."""
+state only because the tree assigned it elsewhere."""
 FEW = 1e-3
-"""Transitions and beginnings that every state is given, so that none is impossible only because it was not seen."""
+"""Transitions and beginnings that are added to every state, so that none is impossible because it was not observed."""
 MOST_ITERATIONS = 200
 ENOUGH = 1e-7
 """Gain per frame, in nats, below which the iterations end."""
@@ -32,7 +33,7 @@ ENOUGH = 1e-7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothStates(Result):
-    """States of frames, each judged together with the frames around it.
+    """The state of every frame, inferred together with the frames around it.
 
     Parameters
     ----------
@@ -40,10 +41,10 @@ class SmoothStates(Result):
         The most probable state of every frame; −1 where the tree has none. For labels and bouts: rates, dwell times
         and shares of time belong to the states of the tree.
     probability
-        Of that state, given all frames of the run; NaN where there is none. Too sure where a model does not fit.
+        Of that state, given all frames of the run; NaN where there is none. Overconfident where the model does not fit.
     score
         After every iteration, the first being the tree's own law of microstates: log probability per frame of the
-        weighted evidence and of the parameters, in nats. It never falls, and does not tell which labels are better.
+        weighted evidence and of the parameters, in nats. It never falls, and does not say which labels are better.
     """
 
     states: Symbols
@@ -53,9 +54,16 @@ class SmoothStates(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the number of states and of labelled frames, and the mean probability of the labels."""
+        known = np.isfinite(self.probability)
+        mean = float(self.probability[known].mean()) if known.any() else float("nan")
+        n_states, n_frames = count_of(self.states.n_states, "state"), count_of(int(known.sum()), "frame")
+        return f"{n_states} in {n_frames}, mean probability {mean:.2f}"
+
 
 def smooth_states(symbols: Symbols, group: IntArray, lag: float) -> SmoothStates:
-    """Label every frame by what the frames around it say as well.
+    """Infer the state of every frame from its microstate and from the frames around it.
 
     A tree gives all frames of a microstate the same state. Here a microstate may occur in every state, more often in
     the one that the tree gave it; states follow each other as a Markov chain, frame by frame; and a frame takes the
@@ -69,18 +77,18 @@ def smooth_states(symbols: Symbols, group: IntArray, lag: float) -> SmoothStates
     group
         State of every microstate, as of `StateTree.states_at`; frames of microstates in −1 have none here either.
     lag
-        τ in seconds, of the chain that the tree was grown from: it says how much evidence a frame is.
+        τ in seconds, of the chain that the tree was grown from; it sets the weight of a frame as evidence.
 
     Notes
     -----
-    Never take rates or dwell times from these states: that states last is what the model assumes, so that short stays
-    are removed whether they were real or not, and the iterations stop where the model is best, not where time is shared
-    out rightly. `hopping_rates` of the same group needs no smoothing.
+    Do not estimate rates or dwell times from these states: the model assumes that states last, so that short dwells are
+    removed whether they are real or not, and the iterations maximise the fit of the model, not the accuracy of shares
+    of time. `hopping_rates` of the same group needs no smoothing.
 
-    The likelihood of a frame is raised to the power LOOKS_PER_LAG/τ (in frames), at most 1. The law of microstates in a
-    state comes from the frames that it holds, from those that the tree gives it with twice their weight, and to a
-    hundredth from all frames. The score is that of this model with its priors. Nothing is random, and threads change
-    nothing.
+    The likelihood of a frame is raised to the power SAMPLES_PER_LAG/τ (in frames), at most 1. The law of microstates in
+    a state is estimated from its frames, from those that the tree assigns to it with twice their weight, and to a
+    hundredth from all frames. The score is that of this model with its priors. The result does not depend on a random
+    seed or on threads.
 
     States that last no longer than the lag, and states that the recording does not support, can vanish or grow.
 
@@ -92,12 +100,12 @@ def smooth_states(symbols: Symbols, group: IntArray, lag: float) -> SmoothStates
     >>> labels[20] = 3
     >>> segments = Segments.from_valid(labels >= 0)
     >>> symbols = Symbols(labels=labels, n_states=4, segments=segments, sampling=Sampling(16.0))
-    >>> found = smooth_states(symbols, np.array([0, 0, 1, 1]), lag=0.75)
-    >>> found.states.labels[[19, 20, 21, 59, 60]].tolist()
+    >>> smooth = smooth_states(symbols, np.array([0, 0, 1, 1]), lag=0.75)
+    >>> smooth.states.labels[[19, 20, 21, 59, 60]].tolist()
     [0, 0, 0, 0, 1]
     """
     check_group(group, symbols.n_states)
-    evidence = min(1.0, LOOKS_PER_LAG / symbols.sampling.frames(lag, "lag"))
+    evidence = min(1.0, SAMPLES_PER_LAG / symbols.sampling.frames(lag, "lag"))
     grouped = symbols.relabel(group)
     rows = np.flatnonzero(grouped.segments.valid)
     labels, probability = np.full(grouped.labels.size, -1, dtype=np.int32), np.full(grouped.labels.size, np.nan)
@@ -114,14 +122,14 @@ def smooth_states(symbols: Symbols, group: IntArray, lag: float) -> SmoothStates
 
 
 class Emission(Protocol):
-    """What is seen in a state, as far as it can be fitted."""
+    """The law of observations in a state, which can be fitted."""
 
     def fit(self, posterior: FloatArray) -> tuple[FloatArray, float]:
         """Fit every state to its share of the rows; give the log density of every row in it, and the log prior."""
 
 
 class _Microstates:
-    """Rows that are microstates, with a law for each state that leans on the one at first."""
+    """Microstates as observations, with a law for each state and the initial law as its prior."""
 
     def __init__(self, labels: IntArray, first: IntArray, evidence: float) -> None:
         kinds, self.labels = np.unique(labels, return_inverse=True)
@@ -175,15 +183,15 @@ def fit_hidden_chain(
     Parameters
     ----------
     emission
-        What is seen in the rows.
+        Law of the observations.
     lengths
         Rows of every run; runs follow each other without rows between them.
     first
-        State of every row at first; from it come the first law of what is seen and the first transitions.
+        Initial state of every row, from which the initial laws of observations and transitions follow.
     n_states
         Number of states.
     most_iterations, enough
-        The iterations end after so many, or when one gains less per row, in nats.
+        The iterations end after this number, or when one gains less than this per row, in nats.
     """
     from ethomarkov.coarse.smoothing_kernels import pass_over
 

@@ -1,4 +1,4 @@
-"""Compiled passes over a hidden Markov chain: what all frames of a run say together about the state of each."""
+"""Compiled forward and backward passes over a hidden Markov chain."""
 
 import math
 
@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def pass_over(likelihood, runs, start, transition):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
-    """Go forward and backward over every run; scaled, so that no product underflows.
+    """Run the forward-backward algorithm over every run, scaled so that no product underflows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How well the states of a tree are found again with other microstates."""
+"""Stability of the states of a tree under other partitions into microstates."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from ethomarkov.states.symbols import Symbols
 
 
 def match_nodes(tree: StateTree, other: StateTree, joint: sparse.csr_array) -> FloatArray:
-    """Overlap of every node of a tree with its best match in another one.
+    """Compute the overlap of every node of a tree with its best match in another tree.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def _membership(tree: StateTree) -> FloatArray:
 
 
 def compare_seeds(tree: StateTree, symbols: Symbols, others: Sequence[tuple[StateTree, Symbols]]) -> FloatArray:
-    """Measure how well every node is found again with microstates from other seeds; rows are seeds.
+    """Compute the overlap of every node with trees from other random seeds; one row per seed.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ def compare_seeds(tree: StateTree, symbols: Symbols, others: Sequence[tuple[Stat
     others
         The same from other partitions of the same frames.
     """
-    found = []
+    overlaps = []
     for other, theirs in others:
         both = symbols.segments.valid & theirs.segments.valid
         pairs = (symbols.labels[both], theirs.labels[both])
         shape = (symbols.n_states, theirs.n_states)
         joint = sparse.coo_array((np.full(pairs[0].size, 1 / max(pairs[0].size, 1)), pairs), shape=shape).tocsr()
-        found.append(match_nodes(tree, other, joint))
-    return np.array(found)
+        overlaps.append(match_nodes(tree, other, joint))
+    return np.array(overlaps)

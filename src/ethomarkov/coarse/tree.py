@@ -1,14 +1,15 @@
-"""The tree of states: states are divided into two, again and again, as long as the recording tells them apart."""
+"""The tree of states: states are divided into two repeatedly, as long as the recording supports the division."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.coherence import Cut, Rule, best_cut, cut_at
 from ethomarkov.coarse.division import (
     FEWEST_MICROSTATES,
@@ -22,6 +23,9 @@ from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.markov.chain import MarkovChain
 from ethomarkov.markov.spectrum import relaxation_time
 from ethomarkov.states.symbols import Symbols
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Leftover = Literal["flux", "unassigned"]
 
@@ -45,32 +49,46 @@ class StateTree(Result):
     measure
         Share of time, by the stationary law of the whole chain.
     node_of
-        Deepest node of every microstate; ``-1`` outside the chain. It is no leaf where the microstate was left
+        Deepest node of every microstate; ``-1`` outside the chain. It is not a leaf where the microstate was left
         unassigned when that node was divided.
     coherence, persistence, undecided
         Of the cut that divides the node; NaN for leaves. See `Cut`.
     held_out
-        Persistence of labels that the other animals define; NaN where it was not asked for. See `Division`.
+        Persistence of labels that are defined by the other animals; NaN where it was not computed. See `Division`.
     is_supported
-        Whether the recording tells the node from its sibling: no test speaks against the division that made it, nor
-        against those above. True for the root; true as well where nothing was tested.
+        Whether the recording supports the node: the division that made it, and those above, passed all tests. True for
+        the root, and where nothing was tested.
     mode
         Which slow mode of the node's own chain was cut; 0 for leaves.
     relaxation
         Relaxation time in seconds of that mode, an upper bound.
     noise
-        Persistence that shuffled microstates of the node reach; NaN where it was not asked for.
+        Persistence of shuffled microstates of the node; NaN where it was not computed.
     left_over
-        Number of microstates of the node that its own chain does not connect; see `leftover`.
+        Number of microstates of the node that are not connected in its own chain; see `leftover`.
     stability
-        How well the node is found again within its parent when animals (or blocks) are resampled: mean overlap
-        (Jaccard), 1 for always the same; NaN where it was not asked for.
+        Mean overlap (Jaccard) of the node with those of resampled animals (or blocks) within its parent, 1 for always
+        the same; NaN where it was not computed.
     remark
-        Why a leaf was not divided, or what speaks against the division of a node that was; empty elsewhere.
+        Why a leaf was not divided, or the objections to the division of a node; empty elsewhere.
     leftover
-        What became of microstates that a node's own chain does not connect.
+        What is done with microstates that are not connected in a node's own chain: "flux" or "unassigned".
     lag
         Of the chain, in seconds.
+
+    Examples
+    --------
+    >>> counts = np.array([[80.0, 20, 0, 0], [20, 78, 2, 0], [0, 2, 78, 20], [0, 0, 20, 80]])
+    >>> tree = grow_tree(MarkovChain.from_counts(sparse.csr_array(counts), lag=1.0), 2)
+    >>> tree.levels, tree.n_nodes, tree.children(0), tree.ancestors(2)
+    ((1, 2), 3, (1, 2), (2, 0))
+    >>> states = tree.states_at(2)
+    >>> bool(states[0] == states[1] != states[2] == states[3])
+    True
+    >>> tree.measures_at(2).round(3).tolist()
+    [0.5, 0.5]
+    >>> tree.table()[["node", "parent", "born", "divided"]].values.tolist()
+    [[0, -1, 1, 2], [1, 0, 2, -1], [2, 0, 2, -1]]
     """
 
     parent: IntArray = array_field("node")
@@ -102,21 +120,27 @@ class StateTree(Result):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Numbers of states at which the tree can be read: 1 for the root alone, up to all leaves."""
+        """Numbers of states at which the tree can be cut: from 1 for the root to the number of leaves."""
         return tuple(int(level) for level in np.unique(self.born))
 
     @property
     def n_supported(self) -> int:
-        """Number of states that the recording tells apart; 1 for "no slow states"."""
+        """Number of states that the recording supports; 1 for "no slow states"."""
         divided = [node for node in range(self.n_nodes) if self.divided[node] > 0]
         return 1 + sum(all(self.is_supported[child] for child in self.children(node)) for node in divided)
 
     def children(self, node: int) -> tuple[int, ...]:
-        """Nodes into which a node was divided, the larger first."""
+        """List the nodes into which a node was divided, the larger first.
+
+        Parameters
+        ----------
+        node
+            Number of the node; 0 is the root.
+        """
         return tuple(int(child) for child in np.flatnonzero(self.parent == node))
 
     def nodes_at(self, level: int) -> tuple[int, ...]:
-        """Nodes that are the states of a level, in the order of the tree from its larger to its smaller branches.
+        """List the nodes that are the states of a level, in the order of the tree from larger to smaller branches.
 
         Parameters
         ----------
@@ -126,7 +150,7 @@ class StateTree(Result):
         if level not in self.levels:
             raise InputFormatError(
                 f"The tree has no level of {level} states; it has {', '.join(map(str, self.levels))}. Grow it with "
-                f"n_states={level}, or read one of these."
+                f"n_states={level}, or use one of these levels."
             )
         return tuple(self._walk(ROOT, level))
 
@@ -136,14 +160,20 @@ class StateTree(Result):
         return [below for child in self.children(node) for below in self._walk(child, level)]
 
     def ancestors(self, node: int) -> tuple[int, ...]:
-        """Give the node itself, its parent, and so on up to the root."""
+        """List the node itself, its parent, and so on up to the root."""
         line = [node]
         while self.parent[line[-1]] >= 0:
             line.append(int(self.parent[line[-1]]))
         return tuple(line)
 
     def states_at(self, level: int) -> IntArray:
-        """State of every microstate at a level, numbered as in `nodes_at`; ``-1`` where there is none."""
+        """Give the state of every microstate at a level, numbered as in `nodes_at`; ``-1`` where there is none.
+
+        Parameters
+        ----------
+        level
+            Number of states; one of `levels`.
+        """
         number = {node: k for k, node in enumerate(self.nodes_at(level))}
         table = np.full(self.n_nodes + 1, -1, dtype=np.int32)
         for node in range(self.n_nodes):
@@ -152,40 +182,40 @@ class StateTree(Result):
         return states
 
     def upto(self, level: int) -> "StateTree":
-        """Give the partition at the first levels alone, without what speaks for or against its divisions.
+        """Truncate the tree to its first levels, without the tests of its divisions.
 
         Parameters
         ----------
         level
             Number of states at its finest level; one of `levels`.
         """
-        kept = np.flatnonzero(self.born <= level)
-        number = {int(node): k for k, node in enumerate(kept)}
+        upper = np.flatnonzero(self.born <= level)
+        number = {int(node): k for k, node in enumerate(upper)}
         above = np.array([next(number[up] for up in self.ancestors(k) if up in number) for k in range(self.n_nodes)])
-        unknown = np.full(kept.size, np.nan)
+        unknown = np.full(upper.size, np.nan)
         return StateTree(
-            parent=np.array([number.get(int(self.parent[node]), -1) for node in kept]),
-            born=self.born[kept],
-            divided=np.where(self.divided[kept] <= level, self.divided[kept], -1),
-            measure=self.measure[kept],
+            parent=np.array([number.get(int(self.parent[node]), -1) for node in upper]),
+            born=self.born[upper],
+            divided=np.where(self.divided[upper] <= level, self.divided[upper], -1),
+            measure=self.measure[upper],
             node_of=np.append(above, -1)[self.node_of].astype(self.node_of.dtype),
             coherence=unknown,
             persistence=unknown,
             undecided=unknown,
             held_out=unknown,
-            is_supported=np.ones(kept.size, dtype=bool),
-            mode=np.zeros(kept.size, dtype=int),
+            is_supported=np.ones(upper.size, dtype=bool),
+            mode=np.zeros(upper.size, dtype=int),
             relaxation=unknown,
             noise=unknown,
-            left_over=np.zeros(kept.size, dtype=int),
+            left_over=np.zeros(upper.size, dtype=int),
             stability=unknown,
-            remark=("",) * kept.size,
+            remark=("",) * upper.size,
             leftover=self.leftover,
             lag=self.lag,
         )
 
     def measures_at(self, level: int) -> FloatArray:
-        """Share of time of the states of a level."""
+        """Give the share of time of the states of a level."""
         return self.measure[list(self.nodes_at(level))]
 
     def members(self, node: int) -> BoolArray:
@@ -195,26 +225,39 @@ class StateTree(Result):
         return flags
 
     def verdict(self) -> str:
-        """Say in a sentence how many states the recording tells apart."""
+        """Say in a sentence how many states the recording supports."""
         if not np.isfinite(self.held_out).any():
-            return f"{max(self.levels)} states as asked for; whether the recording tells them apart was not tested."
+            return f"{max(self.levels)} states as requested; whether the recording supports them was not tested."
         n = self.n_supported
         if n > 1:
-            more = " Further divisions were asked for and are not supported." if max(self.levels) > n else ""
-            return (
-                f"The recording tells {n} states apart; labels that other animals define confirm each division.{more}"
-            )
+            more = " Further divisions were requested and are not supported." if max(self.levels) > n else ""
+            return f"The recording supports {n} states; labels defined by other animals confirm each division.{more}"
         return f"No slow states: the first division is {self.remark[0] or 'not possible'}."
 
     def split_stability(self, node: int) -> float:
-        """Tell how well a division is found again: the stability of the less stable child; NaN for leaves."""
+        """Give the stability of a division, that of its less stable child; NaN for leaves."""
         below = [float(self.stability[child]) for child in self.children(node)]
         return min(below) if below else float("nan")
+
+    def headline(self) -> str:
+        """Give the number of states at the finest level and how many of them are supported."""
+        n_states, n_tested = max(self.levels, default=1), int(np.isfinite(self.held_out).sum())
+        tested = f"{self.n_supported} supported by held-out animals" if n_tested else "not tested"
+        n_microstates = count_of(int(np.count_nonzero(self.node_of >= 0)), "microstate")
+        return f"{count_of(n_states, 'state')} of {n_microstates}, {tested}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the nodes, one row each; columns are the fields of the tree, times in seconds."""
+        import pandas as pd
+
+        columns = {"node": np.arange(self.n_nodes)}
+        columns |= {item.name: getattr(self, item.name) for item in fields(TreeNode)}
+        return pd.DataFrame(columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthSettings:
-    """When and how states are divided.
+    """Settings of the division of states.
 
     Parameters
     ----------
@@ -222,17 +265,22 @@ class GrowthSettings:
         States at the last level, whether or not the recording supports them; None for as many as it supports, at
         least two where the chain can be divided at all. The tree ends earlier where no state can be divided.
     min_measure
-        Share of its parent's time that either child must hold.
+        Least share of its parent's time of each child.
     rule
-        Of the cut; see `best_cut`. With "paper" the state of largest measure is divided first, as published, and
-        nothing is tested; with "best" the one whose division persists most.
+        Criterion of the cut; see `best_cut`. With "paper" the state of largest measure is divided first, as published,
+        and nothing is tested; with "best" the one with the most persistent division.
     leftover
-        Microstates of a state that its own chain does not connect: "flux" gives them to the child with which they
-        exchange more probability, "unassigned" leaves them without a state, as published.
+        Microstates of a state that are not connected in its own chain: "flux" assigns them to the child with which
+        they exchange more probability, "unassigned" leaves them without a state, as published.
     n_resamples
-        Of animals, with which the stability of the states is measured; 0 does not ask.
+        Number of resamples of animals, from which the stability of the states is computed; 0 for none.
     seed
-        Of shuffles and resamples.
+        Random seed of shuffles and resamples.
+
+    Examples
+    --------
+    >>> GrowthSettings(n_states=4).rule, GrowthSettings.paper().n_states
+    ('best', 7)
     """
 
     n_states: int | None = None
@@ -244,15 +292,15 @@ class GrowthSettings:
 
     @classmethod
     def paper(cls) -> "GrowthSettings":
-        """Give the published rule: seven states, the published cut, leftovers without a state, no test."""
+        """Give the published settings: seven states, the published cut, leftovers without a state, no test."""
         return cls(n_states=7, min_measure=0.0, rule="paper", leftover="unassigned", n_resamples=0)
 
 
 def restrict(chain: MarkovChain, members: BoolArray) -> MarkovChain:
     """Confine a chain to some of its microstates.
 
-    Both ends of a transition lie inside; what happens in between does not matter. Rows are normalised anew, and the
-    largest connected part is kept.
+    Both ends of a transition lie inside; the frames in between need not. Rows are normalised again on the largest
+    connected set.
 
     Parameters
     ----------
@@ -280,22 +328,29 @@ def restrict(chain: MarkovChain, members: BoolArray) -> MarkovChain:
 def grow_tree(
     chain: MarkovChain, growth: GrowthSettings | int | None = None, *, symbols: Symbols | None = None
 ) -> StateTree:
-    """Divide states into two, again and again.
+    """Divide states into two repeatedly, and arrange them in a tree.
 
     Parameters
     ----------
     chain
         Of all microstates.
     growth
-        When and how states are divided, or simply the number of states; as many as the symbols support by default.
+        Settings of the division, or simply the number of states; as many as the data support by default.
     symbols
-        From which the chain was estimated. With them divisions are proposed from several lags and judged on animals
-        that did not shape them (see `Division`); without, they follow the chain alone and nothing is judged.
+        The state sequences from which the chain was estimated. With them, divisions are proposed from several lags and
+        tested on held-out animals (see `Division`); without, they follow from the chain alone and are not tested.
 
     Notes
     -----
-    SI, "Metastable states" and "Operator-based state space subdivision". A state that cannot be divided stays a leaf,
-    with the reason; the published procedure has no such rule.
+    SI, "Metastable states" and "Operator-based state space subdivision". A state that cannot be divided remains a
+    leaf, with the reason; the published procedure has no such test.
+
+    Examples
+    --------
+    >>> counts = np.array([[80.0, 20, 0, 0], [20, 78, 2, 0], [0, 2, 78, 20], [0, 0, 20, 80]])
+    >>> tree = grow_tree(MarkovChain.from_counts(sparse.csr_array(counts), lag=1.0), 2)
+    >>> tree.headline()
+    '2 states of 4 microstates, not tested'
     """
     return grow_with_cut(chain, growth, symbols=symbols)[0]
 
@@ -303,12 +358,12 @@ def grow_tree(
 def grow_with_cut(
     chain: MarkovChain, growth: GrowthSettings | int | None = None, *, symbols: Symbols | None = None
 ) -> tuple[StateTree, Cut | None]:
-    """Grow a tree as `grow_tree` does, and describe its first division; None where there is none."""
+    """Grow a tree as `grow_tree` does, and give its first cut; None where there is none."""
     settings = growth if isinstance(growth, GrowthSettings) else GrowthSettings(n_states=growth)
     if settings.n_states is None and (symbols is None or settings.rule == "paper"):
         raise InputFormatError(
-            "How many states there are is judged from the symbols of the chain: pass symbols= with rule='best', or a "
-            "number of states."
+            "The number of states is determined from the state sequences of the chain: pass symbols= with rule='best', "
+            "or a number of states."
         )
     grown = _Growth(chain, settings, symbols)
     while grown.divide_next():
@@ -318,7 +373,15 @@ def grow_with_cut(
 
 @dataclass(slots=True)
 class TreeNode:
-    """A node while the tree grows; see `StateTree`."""
+    """A node while the tree grows.
+
+    Parameters
+    ----------
+    parent, born, measure, divided, coherence, persistence, undecided, held_out, is_supported, mode
+        As in `StateTree`.
+    relaxation, noise, left_over, stability, remark
+        As in `StateTree`.
+    """
 
     parent: int
     born: int
@@ -339,7 +402,7 @@ class TreeNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Proposal:
-    """The best division of a leaf, and what is known of it.
+    """The best division of a leaf, and its tests.
 
     Parameters
     ----------
@@ -369,8 +432,8 @@ class _Growth:
         self.law[chain.states] = chain.stationary
         self.node_of = np.where(chain.state_index >= 0, ROOT, -1).astype(np.int32)
         self.nodes = [TreeNode(parent=-1, born=1, measure=1.0)]
-        judged = symbols is not None and settings.rule == "best"
-        self.evidence = Evidence.from_symbols(symbols, chain.lag) if judged and symbols is not None else None
+        tested = symbols is not None and settings.rule == "best"
+        self.evidence = Evidence.from_symbols(symbols, chain.lag) if tested and symbols is not None else None
         self.continuous: dict[int, list[FloatArray]] = {ROOT: []}
         self.proposals: dict[int, _Proposal | None] = {}
         self.first_cut: Cut | None = None
@@ -379,7 +442,7 @@ class _Growth:
         return [k for k, node in enumerate(self.nodes) if node.divided < 0]
 
     def divide_next(self) -> bool:
-        """Divide the leaf whose turn it is; False where none is left to be divided."""
+        """Divide the next leaf; False where none can be divided."""
         leaves = self.leaves()
         enough = self.settings.n_states
         if enough is not None and len(leaves) >= enough:
@@ -413,24 +476,24 @@ class _Growth:
         return _Proposal(states=inner.states, cut=best_cut(inner, self.settings.min_measure, self.settings.rule))
 
     def _from_symbols(self, node: int) -> _Proposal:
-        """Take the slowest division that nothing speaks against, or else the one with fewest objections."""
+        """Choose the slowest division without objections, or else the one with fewest."""
         leaf = self._leaf(node)
         if node == ROOT and leaf.states.size < FEWEST_MICROSTATES:
-            return self._from_chain(node)  # too few to be judged
-        found: list[Division] = []
+            return self._from_chain(node)  # too few to be tested
+        proposed: list[Division] = []
         for division in propose_divisions(
             leaf, self.settings.min_measure, self.settings.n_resamples, self.settings.seed
         ):
-            found.append(division)
+            proposed.append(division)
             if not division.objections:
                 break
         self.continuous[node] = leaf.continuous
-        if not found:
+        if not proposed:
             raise ConnectivityError(
-                f"None of its slow modes divides it into two sets that each hold {self.settings.min_measure:.0%} of its "
-                "time. Use fewer microstates, more data, or a smaller min_measure."
+                f"None of its slow modes divides it into two sets that each hold {self.settings.min_measure:.0%} of "
+                "its time. Use fewer microstates, more data, or a smaller min_measure."
             )
-        best = min(found, key=lambda one: (len(one.objections), -one.cut.persistence))
+        best = min(proposed, key=lambda one: (len(one.objections), -one.cut.persistence))
         self.nodes[node].remark = "; ".join(best.objections)
         return _Proposal(states=best.states, cut=best.cut, evidence=best)
 
@@ -466,7 +529,7 @@ class _Growth:
             )
 
     def _note(self, which: int, evidence: Division | None) -> tuple[float, float]:
-        """Write down what the tests of a division said; give the stability of its lower and of its upper set."""
+        """Record the tests of a division; give the stability of its lower and of its upper set."""
         if evidence is None:
             return np.nan, np.nan
         node = self.nodes[which]
@@ -476,7 +539,7 @@ class _Growth:
         return evidence.stability
 
     def _describe(self, proposal: _Proposal) -> Cut:
-        """Describe the first division on the states of the chain."""
+        """Compute the first cut on the microstates of the chain."""
         if proposal.evidence is None:
             return proposal.cut
         phi = np.full(self.chain.n_states, np.nan)
@@ -488,7 +551,7 @@ class _Growth:
     def _children(
         self, proposal: _Proposal, outside: IntArray, stability: tuple[float, float]
     ) -> list[tuple[IntArray, float]]:
-        """Microstates of the two children and their stability, the larger first."""
+        """List the microstates of the two children and their stability, the larger first."""
         upper, lower = (proposal.states[proposal.cut.upper == side] for side in (1, 0))
         to_upper = _exchanges_more(self.chain, outside, upper, lower)
         upper, lower = np.append(upper, outside[to_upper]), np.append(lower, outside[~to_upper])
@@ -511,7 +574,7 @@ def tree_of(nodes: Sequence[TreeNode], node_of: IntArray, leftover: Leftover, la
 
 
 def _exchanges_more(chain: MarkovChain, outside: IntArray, first: IntArray, second: IntArray) -> BoolArray:
-    """Tell which microstates exchange at least as much probability with the first set as with the second."""
+    """Flag the microstates that exchange at least as much probability with the first set as with the second."""
     flux = sparse.diags_array(chain.stationary) @ chain.transition
     both = (flux + flux.T).tocsr()[chain.state_index[outside]]
     to_first, to_second = (np.asarray(both[:, chain.state_index[child]].sum(axis=1)) for child in (first, second))

@@ -274,8 +274,8 @@ def choose_lag(table: LagTable, *, rng: Rng = 0) -> Choice:
     level = float(mean[lowest])
     chosen = next(i for i in usable if mean[i] <= (1 + FLAT_TOLERANCE) * level)
     reason = (
-        f"τ = {table.lags[chosen]:.3g} s: the slowest relaxation time there, {intervals[chosen]} s, is within 10 % of its plateau "
-        f"of {level:.3g} s (at {table.lags[lowest]:.3g} s), and at no shorter lag."
+        f"τ = {table.lags[chosen]:.3g} s: the slowest relaxation time there, {intervals[chosen]} s, is within 10 % of "
+        f"its plateau of {level:.3g} s (at {table.lags[lowest]:.3g} s), and at no shorter lag."
     )
     still_falls = ("The slowest relaxation time still falls at the longest usable lag: try longer ones.",)
     only_grows = (

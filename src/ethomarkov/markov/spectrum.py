@@ -131,9 +131,9 @@ class SlowestTimes(Result):
     def explain(self) -> str:
         """Explain the two numbers in words."""
         return (
-            f"The slowest mode of the chain relaxes in {self.relaxation:.3g} s; compare this with transition rates. The "
-            f"reversibilised chain, which is used to find metastable sets, relaxes in {self.reversibilized:.3g} s: an "
-            "upper bound, longer because cycles such as the body wave are averaged with their reverse."
+            f"The slowest mode of the chain relaxes in {self.relaxation:.3g} s; compare this with transition rates. "
+            f"The reversibilised chain, which is used to find metastable sets, relaxes in {self.reversibilized:.3g} s: "
+            "an upper bound, longer because cycles such as the body wave are averaged with their reverse."
         )
 
 
@@ -217,8 +217,8 @@ def slowest_time_by_unit(counts: Sequence[sparse.csr_array], lag: float) -> tupl
     Notes
     -----
     Without an animal another mode may become the slowest, such as a corner of the space that is then hardly ever left.
-    So the mode is held fixed: with left and right eigenvectors l, r of C r = λ D r, D the row sums of C, its eigenvalue for
-    counts C' is l·C'r / l·D'r but for terms of second order in the change.
+    So the mode is held fixed: with left and right eigenvectors l, r of C r = λ D r, D the row sums of C, its eigenvalue
+    for counts C' is l·C'r / l·D'r but for terms of second order in the change.
 
     Examples
     --------

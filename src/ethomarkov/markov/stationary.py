@@ -52,8 +52,8 @@ def _eliminate(transition: sparse.csr_array, first: int) -> FloatArray:
     total = law.sum()
     if not (np.isfinite(total) and law.min() > 0):
         raise ConnectivityError(
-            f"The shares of time of {law.size} states differ by more than floating-point numbers can hold; some states are "
-            "almost never left. Use fewer microstates or more data."
+            f"The shares of time of {law.size} states differ by more than floating-point numbers can hold; some states "
+            "are almost never left. Use fewer microstates or more data."
         )
     return np.asarray(law / total)
 

@@ -1,4 +1,4 @@
-"""Laws of durations against closed forms, and the recovery of known laws from stays seen in steps."""
+"""Laws of durations against closed forms, and the recovery of known laws from dwells seen in steps."""
 
 import numpy as np
 import pytest
@@ -85,8 +85,8 @@ def test_the_limit_of_small_steps_is_the_censored_rate():
     assert fit_law(dwells, "exponential").parameters[0] == pytest.approx(expected, rel=1e-3)
 
 
-def test_conditional_on_the_shortest_stay():
-    """An exponential law forgets: leaving out the short stays shifts the geometric law."""
+def test_conditional_on_the_shortest_dwell():
+    """An exponential law forgets: leaving out the short dwells shifts the geometric law."""
     n_looks = np.random.default_rng(2).geometric(0.1, 400)
     fit = fit_law(dwells_of(n_looks), "exponential", shortest=1.5)
     kept = n_looks[n_looks >= 3]
@@ -160,7 +160,7 @@ def test_the_generating_law_is_chosen(kind):
     assert choice.nats_per_dwell[place] == choice.nats_per_dwell.max()
 
 
-def test_a_clear_choice_has_a_margin_above_zero_and_one_animal_is_split_by_its_stays():
+def test_a_clear_choice_has_a_margin_above_zero_and_one_animal_is_split_by_its_dwells():
     rng = np.random.default_rng(9)
     dwells = look_at(truths(rng, 1500)["exponentials-2"], rng, n_animals=1)
     choice = choose_law(dwells, ("exponential", "power", "exponentials-2"))
@@ -200,7 +200,7 @@ def test_intervals_of_times_hold_the_truth():
     assert (found.relaxation.over, found.relaxation.n) == ("animals", 10)
 
 
-def test_the_published_share_of_longer_stays():
+def test_the_published_share_of_longer_dwells():
     """1 − k / (n − 1) for k = 0 … n − 1, averaged over ties."""
     times, share = empirical_survival(np.array([3.0, 1.0, 2.0, 1.0, 7.0]))
     assert times.tolist() == [1.0, 2.0, 3.0, 7.0]
@@ -208,7 +208,7 @@ def test_the_published_share_of_longer_stays():
 
 
 def test_the_published_fit_finds_the_times_of_an_exact_curve():
-    """Stays placed at the quantiles of a sum of exponentials, all of 0.75 s or more."""
+    """Dwells placed at the quantiles of a sum of exponentials, all of 0.75 s or more."""
     grid = np.arange(0.75, 400, 1 / 16)
     curve = 0.7 * np.exp(-(grid - 0.75) / 3.0) + 0.3 * np.exp(-(grid - 0.75) / 20.0)
     durations = np.interp(np.linspace(1, 1e-6, 20_000), curve[::-1], grid[::-1])
@@ -241,14 +241,14 @@ def test_two_states_that_switch_relax_as_their_chain():
     assert found.relaxation.estimate == pytest.approx(1 / (1 / 8 + 1 / 1.5), rel=0.1)
 
 
-def test_unknown_laws_and_too_few_stays_are_refused():
+def test_unknown_laws_and_too_few_dwells_are_refused():
     with pytest.raises(InputFormatError, match="gamma"):
         fit_law(dwells_of([1, 2, 3]), "gamma")
     with pytest.raises(InputFormatError, match="exponentials-0"):
         fit_law(dwells_of([1, 2, 3]), "exponentials-0")
-    with pytest.raises(SamplingError, match="seen start and end: 1;"):
+    with pytest.raises(SamplingError, match=r"1 dwell of at least 1\.5 s with observed start and end; two"):
         fit_law(dwells_of([1, 2, 3]), "exponential", shortest=1.5)
     with pytest.raises(InputFormatError, match="two"):
         choose_law(dwells_of([1, 2, 3]), ("exponential",))
-    with pytest.raises(SamplingError, match="3 stays"):
+    with pytest.raises(SamplingError, match="3 dwells"):
         paper_biexponential(dwells_of([2, 3, 4]))

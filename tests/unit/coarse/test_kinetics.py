@@ -1,4 +1,4 @@
-"""Durations of stays."""
+"""Durations of dwells."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from ethomarkov.states import Symbols
 from ethomarkov.synthetic import hopping_chain
 
 
-def stays(labels, offsets=None, rate=2.0):
+def complete_dwells(labels, offsets=None, rate=2.0):
     labels = np.asarray(labels, dtype=np.int32)
     symbols = Symbols(
         labels=labels, n_states=4, segments=Segments.from_valid(labels >= 0, offsets), sampling=Sampling(rate)
@@ -33,26 +33,26 @@ def stays(labels, offsets=None, rate=2.0):
     return list(zip(state.tolist(), duration.tolist(), strict=True))
 
 
-def test_complete_stays_by_hand():
-    assert stays([0, 0, 1, 1, 1, 2, 0, 0]) == [(1, 1.5), (2, 0.5)]
+def test_complete_dwells_by_hand():
+    assert complete_dwells([0, 0, 1, 1, 1, 2, 0, 0]) == [(1, 1.5), (2, 0.5)]
 
 
-def test_stays_at_gaps_are_left_out():
-    assert stays([0, 1, 1, 0, 0, -1, 0, 2, 2, 2, 2, 0, -1, 3, 3]) == [(1, 1.0), (2, 2.0)]
+def test_dwells_at_gaps_are_left_out():
+    assert complete_dwells([0, 1, 1, 0, 0, -1, 0, 2, 2, 2, 2, 0, -1, 3, 3]) == [(1, 1.0), (2, 2.0)]
 
 
-def test_a_stay_cut_by_a_gap_is_not_two_stays():
-    assert stays([0, 1, 1, -1, 1, 1, 0]) == []
+def test_a_dwell_cut_by_a_gap_is_not_two_dwells():
+    assert complete_dwells([0, 1, 1, -1, 1, 1, 0]) == []
 
 
-def test_stays_do_not_pass_from_one_animal_to_the_next():
-    assert stays([0, 1, 1, 1, 1, 0], np.array([0, 3, 6])) == []
-    assert stays([0, 1, 0, 0, 2, 0], np.array([0, 3, 6])) == [(1, 0.5), (2, 0.5)]
+def test_dwells_do_not_pass_from_one_animal_to_the_next():
+    assert complete_dwells([0, 1, 1, 1, 1, 0], np.array([0, 3, 6])) == []
+    assert complete_dwells([0, 1, 0, 0, 2, 0], np.array([0, 3, 6])) == [(1, 0.5), (2, 0.5)]
 
 
 @pytest.mark.parametrize("labels", [[0], [0, 0, 0], [0, 1], [-1, -1]])
 def test_nothing_complete(labels):
-    assert stays(labels) == []
+    assert complete_dwells(labels) == []
 
 
 def test_of_one_animal_only():
@@ -66,7 +66,7 @@ def test_of_one_animal_only():
     assert dwell_times(symbols.mask(1))[0].tolist() == [2]
 
 
-def test_mean_stay_of_a_known_chain():
+def test_mean_dwell_of_a_known_chain():
     """Geometric: 1 / (1 − P_ii) steps, with the variance P_ii / (1 − P_ii)²."""
     leave = np.array([0.05, 0.2])
     walk = hopping_chain(np.array([[0.95, 0.05], [0.2, 0.8]]), 40_000, rate=4.0, rng=0)
@@ -101,7 +101,7 @@ def dwells_of(n_looks, ends_cut, individual=None, step=1.0):
     )
 
 
-def test_all_stays_by_hand():
+def test_all_dwells_by_hand():
     dwells = find_dwells(labelled([0, 0, 1, -1, 1, 2, 2, 0, 0], np.array([0, 7, 9])))
     assert dwells.state.tolist() == [0, 1, 1, 2, 0]
     assert dwells.duration.tolist() == [1.0, 0.5, 0.5, 1.0, 1.0]
@@ -119,7 +119,7 @@ def test_a_step_starts_anew_in_every_run():
     assert dwells.n_steps.tolist() == [2, 1, 2]
 
 
-def test_stays_can_be_chosen():
+def test_dwells_can_be_chosen():
     dwells = find_dwells(labelled([0, 1, 1, 0, 0, 2, 0, 1, 0], np.array([0, 5, 9])))
     assert dwells.in_state(1).duration.tolist() == [1.0, 0.5]
     assert dwells.complete.state.tolist() == [1, 0, 1]
@@ -130,7 +130,7 @@ def test_stays_can_be_chosen():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-1, 3), min_size=2, max_size=80), st.integers(1, 4), st.integers(1, 79))
-def test_stays_add_up_to_the_observed_time(labels, stride, edge):
+def test_dwells_add_up_to_the_observed_time(labels, stride, edge):
     symbols = labelled(labels, np.array([0, min(edge, len(labels)), len(labels)]))
     lengths = symbols.segments.lengths
     for step, expected in ((None, lengths.sum()), (stride / 2, (-(-lengths // stride) * stride).sum())):
@@ -153,7 +153,7 @@ def test_survival_without_cuts_is_the_share_that_lasts_longer():
 def test_survival_with_cuts_as_scipy():
     rng = np.random.default_rng(3)
     n_looks, cut = rng.geometric(0.2, 200), rng.random(200) < 0.3
-    cut[n_looks.argmax()] = True  # the estimate then stays above zero
+    cut[n_looks.argmax()] = True  # the estimate then dwells above zero
     found = survival(dwells_of(n_looks, cut))
     oracle = stats.ecdf(stats.CensoredData.right_censored(n_looks - cut, cut)).sf
     interval = oracle.confidence_interval(0.95, method="log-log")
@@ -164,7 +164,7 @@ def test_survival_with_cuts_as_scipy():
 
 
 def test_survival_undoes_the_cuts_of_a_known_chain():
-    """Runs of 30 frames cut most stays of mean 20; the share that lasts must be geometric all the same."""
+    """Runs of 30 frames cut most dwells of mean 20; the share that lasts must be geometric all the same."""
     walk = hopping_chain(np.array([[0.95, 0.05], [0.1, 0.9]]), 30, n_walks=8000, rng=1)
     found = survival(find_dwells(walk), 0)
     inner = found.n_at_risk > 500
@@ -175,7 +175,7 @@ def test_survival_undoes_the_cuts_of_a_known_chain():
 
 def test_rate_of_leaving_in_closed_form():
     dwells = find_dwells(labelled([0, 0, 0, 1, 0, 0, -1, 0, 0, 1, 1, 0]))
-    # State 0: stays of 3, 2 (cut), 2, 1 (cut) looks; 7 − 1 + 1 − 1 = 6 steps followed, two ends, half a second each.
+    # State 0: dwells of 3, 2 (cut), 2, 1 (cut) looks; 7 − 1 + 1 − 1 = 6 steps followed, two ends, half a second each.
     assert transition_rate(dwells, 0).estimate == pytest.approx(2 / (6 * 0.5))
     assert transition_rate(dwells, 0, convention="paper").estimate == pytest.approx(4 / (8 * 0.5))
     assert animal_rates(dwells)[0, :2] == pytest.approx([2 / 3, 2 / 1.5])
@@ -213,7 +213,7 @@ def test_one_animal_has_an_interval_over_blocks_and_none_over_animals():
     assert np.isnan(transition_rate(find_dwells(walk), 0, over="animals").low)
 
 
-def test_a_stay_belongs_to_the_block_in_which_it_begins():
+def test_a_dwell_belongs_to_the_block_in_which_it_begins():
     dwells = find_dwells(labelled([0] * 39 + [1] * 3 + [0] * 38, rate=1.0))
     assert units_of_dwells(dwells, "blocks").tolist() == [0, 1, 2]
     assert units_of_dwells(dwells.in_state(0), "blocks").tolist() == [0, 1]
@@ -251,7 +251,7 @@ def test_no_jump_has_no_stationary_law():
 
 
 def test_jumps_of_a_known_chain():
-    """The jump chain of P has P_ij / (1 − P_ii), and its stays are shared as π_i (1 − P_ii)."""
+    """The jump chain of P has P_ij / (1 − P_ii), and its dwells are shared as π_i (1 − P_ii)."""
     P = np.array([[0.9, 0.08, 0.02], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])
     jumps = jump_chain(hopping_chain(P, 60_000, rate=2.0, rng=4))
     leave = 1 - np.diag(P)

@@ -170,7 +170,7 @@ class TestStopping:
         assert tree.held_out[0] > 0.9
         assert tree.noise[0] < 0.3
         assert all(tree.remark[k] for k in (1, 2))
-        assert "2 states apart" in tree.verdict()
+        assert "supports 2 states" in tree.verdict()
         assert "Further" not in tree.verdict()
 
     def test_more_states_than_are_supported_are_marked(self):
