@@ -180,7 +180,9 @@ class TestStudy:
 
     def test_report(self, study, tmp_path):
         page = study.report(tmp_path)
-        assert page == tmp_path / "report.html" and page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+        assert page == tmp_path / "report.html" and page.read_text(encoding="utf-8").lower().startswith(
+            "<!doctype html>"
+        )
 
     def test_explore(self, study, tmp_path):
         page = study.explore(tmp_path / "look.html", method="pca")
