@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ethomarkov._core.arrays import named_arrays, one_rate
 from ethomarkov._core.frame_table import describe_frames, frame_table
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
-from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.types import BoolArray, FloatArray, IntArray, PlainArrays
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 
@@ -71,6 +72,35 @@ class Series(Result):
             segments=Segments.from_valid(valid, offsets, individuals),
             sampling=sampling if isinstance(sampling, Sampling) else Sampling(sampling),
         )
+
+    @classmethod
+    def from_arrays(cls, arrays: PlainArrays, rate: float) -> "Series":
+        """Make a series of plain rows of one animal or of several.
+
+        Parameters
+        ----------
+        arrays
+            ``(frames, columns)``; or a list of these, one for each animal, or a mapping from names. Rows with NaN are
+            missing.
+        rate
+            Frames per second.
+
+        Examples
+        --------
+        >>> two = Series.from_arrays({"a": [[0.1], [0.2]], "b": [[0.3]]}, rate=16.0)
+        >>> two.segments.individuals, two.segments.offsets.tolist()
+        (('a', 'b'), [0, 2, 3])
+        """
+        named = named_arrays(arrays, 2, "The rows")
+        sampling = one_rate(rate, None, "The rows")
+        widths = {name: rows.shape[1:] for name, rows in named.items()}
+        if len(set(widths.values())) > 1 or len(next(iter(widths.values()))) != 1:
+            raise InputFormatError(
+                f"The rows have shapes {', '.join(f'{rows.shape} ({name})' for name, rows in named.items())}; "
+                "(frames, columns) with the same columns for all animals is needed."
+            )
+        offsets = np.cumsum([0, *(len(rows) for rows in named.values())])
+        return cls.from_rows(np.concatenate(list(named.values())), sampling, offsets, tuple(named))
 
     def headline(self) -> str:
         """Give the size, the duration and what is missing in one line."""

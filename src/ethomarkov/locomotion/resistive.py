@@ -124,8 +124,8 @@ def posture_series(
     named = named_arrays(given, 2, "The amplitudes" if basis else "The angles")
     sampling = one_rate(rate, None, "The angles")
     _check_rows(named)
-    rows = list(named.values()) if basis else [remove_orientation(part)[0] for part in named.values()]
-    return Series.from_rows(np.concatenate(rows), sampling, np.cumsum([0, *(len(part) for part in rows)]), tuple(named))
+    rows = named if basis else {name: remove_orientation(part)[0] for name, part in named.items()}
+    return Series.from_arrays(rows, sampling.rate)
 
 
 def _recorded_angles(recording: Recording) -> Series:

@@ -1,16 +1,20 @@
 """Microstates: a fine partition of the space of posture sequences."""
 
+import numbers
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, overload
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import BLOCK_ROWS, Series
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.states.rows import check_rows, series_of_rows
 from ethomarkov.states.symbols import Symbols
 
 NEGLIGIBLE = 0.01
@@ -22,6 +26,7 @@ COVARIANCE_ROWS = 100_000  # enough for principal directions
 SEEDING_POINTS_PER_STATE, SEEDING_POINTS_AT_LEAST, SEEDING_ENOUGH = 20, 5, 10_000
 ROUGH_POINTS_PER_STATE = 80
 PAPER_BATCH, PAPER_STARTS = 5, 3
+METHODS = ("lloyd", "minibatch")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,15 @@ class Microstates(Result):
         Fitted sequences in each.
     inertia
         Mean squared distance of the fitted sequences to their centers.
+
+    Examples
+    --------
+    >>> series = Series.from_rows([[0.0], [0.2], [5.0], [5.2]], 16.0)
+    >>> microstates = Partition(n_states=2).fit(series).microstates_
+    >>> microstates.headline()
+    '2 microstates of 1 component, 2 sequences each (median), mean distance 0.1'
+    >>> microstates.label(Series.from_rows([[4.0], [np.nan]], 16.0)).labels[1]
+    np.int32(-1)
     """
 
     centers: FloatArray = array_field("state", "component")
@@ -44,6 +58,12 @@ class Microstates(Result):
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def headline(self) -> str:
+        """Give number, visits and size of the microstates in one line."""
+        size = f"{count_of(self.n_states, 'microstate')} of {count_of(self.centers.shape[1], 'component')}"
+        middle = f"{np.median(self.visits):,.4g}" if self.n_states else "0"
+        return f"{size}, {middle} sequences each (median), mean distance {max(self.inertia, 0.0) ** 0.5:.3g}"
 
     @property
     def n_states(self) -> int:
@@ -87,7 +107,7 @@ class Microstates(Result):
             )
 
 
-class Partition(BaseEstimator):  # type: ignore[misc]
+class Partition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Divide a series into microstates by k-means.
 
     The work is done in those principal directions of the sequences that so many microstates can resolve; smooth
@@ -111,9 +131,30 @@ class Partition(BaseEstimator):  # type: ignore[misc]
     ----------
     microstates_
         What was found.
+    cluster_centers_
+        Its centers, one row per microstate.
+    labels_
+        Microstate of every row of a plain array that was fitted, ``-1`` where it is missing; see `label` for a series.
+    n_features_in_
+        Columns of what was fitted.
+    feature_names_in_
+        Their names, where a table was fitted.
+
+    Notes
+    -----
+    It is fitted to a `Series`, or to a plain array, whose rows are successive frames of one animal and missing where
+    they hold NaN. Parameters are checked in `fit`.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 0.1], [0.1, 0.0], [4.0, 4.1], [np.nan, 4.0], [4.1, 4.0]])
+    >>> labels = Partition(n_states=2).fit_predict(rows)
+    >>> labels[0] == labels[1] != labels[2] == labels[4], labels[3]
+    (np.True_, np.int32(-1))
     """
 
     microstates_: Microstates
+    labels_: IntArray
 
     def __init__(
         self,
@@ -130,21 +171,43 @@ class Partition(BaseEstimator):  # type: ignore[misc]
         self.seed = seed
         self.threads = threads
 
-    def fit(self, series: Series, y: None = None) -> "Partition":
-        """Find the microstates of a series."""
+    def fit(self, X: Series | ArrayLike, y: object = None) -> "Partition":
+        """Find the microstates of a series, or of plain rows.
+
+        Parameters
+        ----------
+        X
+            A series, or plain rows of one animal.
+        y
+            Ignored.
+        """
+        self._check_parameters()
+        series = self._series(X, reset=True)
         self._check_enough(series)
         labels = self._minibatch_labels(series) if self.method == "minibatch" else self._lloyd_labels(series)
         self.microstates_ = _microstates_of(series, labels, self.n_states)
+        if X is not series:
+            self.labels_ = self.label(series).labels.copy()
+        elif hasattr(self, "labels_"):
+            del self.labels_  # of rows that were fitted before
         return self
 
-    def partial_fit(self, series: Series, y: None = None) -> "Partition":
+    def partial_fit(self, X: Series | ArrayLike, y: object = None) -> "Partition":
         """Improve the microstates with one more piece of data, for recordings that do not fit into memory together.
 
         The first piece is fitted as a whole and should hold all kinds of behaviour; every further piece moves the
         centers by its share of all sequences seen so far.
+
+        Parameters
+        ----------
+        X
+            A series, or plain rows of one animal.
+        y
+            Ignored.
         """
         if not hasattr(self, "microstates_"):
-            return self.fit(series)
+            return self.fit(X)
+        series = self._series(X, reset=False)
         old = self.microstates_
         labels = self.label(series).labels[series.segments.valid]
         total = old.visits + np.bincount(labels, minlength=self.n_states)
@@ -160,15 +223,136 @@ class Partition(BaseEstimator):  # type: ignore[misc]
         return self
 
     def label(self, series: Series) -> Symbols:
-        """Give every sequence the nearest microstate."""
+        """Give every sequence of a series the nearest microstate; see `predict` for plain rows.
+
+        Parameters
+        ----------
+        series
+            Of the same modes and delays as those that were fitted.
+        """
+        self._check_fitted()
+        if not isinstance(series, Series):
+            raise InputFormatError(
+                f"A {type(series).__name__} was given; label takes a Series. Use predict for plain rows, and "
+                "basis.project(recording) to make a series of a recording."
+            )
         return self.microstates_.label(series, threads=self.threads)
+
+    @overload
+    def predict(self, X: Series) -> Symbols: ...
+
+    @overload
+    def predict(self, X: ArrayLike) -> IntArray: ...
+
+    def predict(self, X: Series | ArrayLike) -> Symbols | IntArray:
+        """Give every row the nearest microstate, ``-1`` where it is missing; of a series as symbols, as `label` does.
+
+        Parameters
+        ----------
+        X
+            A series, or plain rows of one animal.
+        """
+        self._check_fitted()
+        series = self._series(X, reset=False)
+        return self.label(series) if X is series else self.label(series).labels.copy()
+
+    def fit_predict(self, X: Series | ArrayLike, y: object = None, **options: Any) -> Any:  # noqa: ANN401 (as `predict`)
+        """Find the microstates, and give every row its own.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        options
+            None; scikit-learn's pipelines may hand on some.
+        """
+        self.fit(X, y, **options)
+        return self.label(X) if isinstance(X, Series) else self.labels_
+
+    @overload
+    def transform(self, X: Series) -> Series: ...
+
+    @overload
+    def transform(self, X: ArrayLike) -> FloatArray: ...
+
+    def transform(self, X: Series | ArrayLike) -> Series | FloatArray:
+        """Measure the distance of every row to every center, NaN where it is missing.
+
+        Parameters
+        ----------
+        X
+            A series, or plain rows of one animal.
+        """
+        from scipy.spatial.distance import cdist
+
+        self._check_fitted()
+        series = self._series(X, reset=False)
+        # in double precision and row by row, so that a row has the same distances among any others
+        distances = cdist(np.asarray(series.values, dtype=float), np.asarray(self.microstates_.centers, dtype=float))
+        distances[~series.segments.valid] = np.nan
+        return series.with_rows(distances) if X is series else distances
+
+    def score(self, X: Series | ArrayLike, y: object = None) -> float:
+        """Compute the negative mean squared distance of rows to the nearest center; the higher the better.
+
+        Scores of sequences of different lengths are not comparable: longer ones have more components.
+
+        Parameters
+        ----------
+        X
+            A series, or plain rows of one animal.
+        y
+            Ignored.
+        """
+        self._check_fitted()
+        series = self._series(X, reset=False)
+        if len(series.segments) == 0:
+            raise InputFormatError(f"All of {len(series.values)} rows are missing; a score needs at least one.")
+        return -float(np.nanmean(np.square(self.microstates_.distances(series, self.label(series)), dtype=float)))
+
+    @property
+    def cluster_centers_(self) -> FloatArray:
+        """Centers of the microstates, one row each."""
+        return self.microstates_.centers
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.microstates_.n_states
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 (scikit-learn has no types)
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _series(self, X: Series | ArrayLike, *, reset: bool) -> Series:
+        """Take a series as it is, and make one of plain rows."""
+        if not isinstance(X, Series):
+            return series_of_rows(check_rows(self, X, reset=reset))
+        if reset:
+            self.n_features_in_ = X.n_components
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_  # of a table that was fitted before
+        return X
+
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "microstates_")
+
+    def _check_parameters(self) -> None:
+        for name, least in (("n_states", 1), ("max_iterations", 1), ("seed", 0), ("threads", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+                raise InputFormatError(f"{name}={value!r}; a whole number from {least} on is needed.")
+        if self.method not in METHODS:
+            raise InputFormatError(f"method={self.method!r} is not known; use one of {', '.join(map(repr, METHODS))}.")
 
     def _check_enough(self, series: Series) -> None:
         n_sequences = series.segments.count_rows().sum()
         if n_sequences < self.n_states:
             raise InputFormatError(
-                f"n_states={self.n_states} microstates need at least as many sequences; there are {n_sequences}. "
-                "Use fewer microstates, or more data."
+                f"n_states={self.n_states} microstates need at least as many sequences; there are {n_sequences} "
+                f"(n_samples={len(series.values)}, less what is missing). Use fewer microstates, or more data."
             )
 
     def _lloyd_labels(self, series: Series) -> IntArray:
