@@ -119,10 +119,10 @@ class LawChoice(Result):
     """
 
     kinds: tuple[str, ...]
-    nats_per_dwell: FloatArray = array_field("law")
-    deficit: FloatArray = array_field("law")
-    deficit_low: FloatArray = array_field("law")
-    deficit_high: FloatArray = array_field("law")
+    nats_per_dwell: FloatArray = array_field("law", unit="nat")
+    deficit: FloatArray = array_field("law", unit="nat")
+    deficit_low: FloatArray = array_field("law", unit="nat")
+    deficit_high: FloatArray = array_field("law", unit="nat")
     winner: str
     runner_up: str
     margin: Interval

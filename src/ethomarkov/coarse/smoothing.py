@@ -49,7 +49,7 @@ class SmoothStates(Result):
 
     states: Symbols
     probability: FloatArray = array_field("frame")
-    score: FloatArray = array_field("iteration")
+    score: FloatArray = array_field("iteration", unit="nat")
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -163,7 +163,7 @@ class HiddenChain(Result):
 
     posterior: FloatArray = array_field("row", "macrostate")
     transition: FloatArray = array_field("from_state", "to_state")
-    score: FloatArray = array_field("iteration")
+    score: FloatArray = array_field("iteration", unit="nat")
 
     def __post_init__(self) -> None:
         freeze_arrays(self)

@@ -12,20 +12,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ethomarkov._core.names import check_names
+from ethomarkov._core.optional import require
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
-from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
 from ethomarkov.io.spreadsheet import plain, write_rows
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
     from ethomarkov.recording import Recording
@@ -120,6 +122,55 @@ class Bouts(Result):
     def duration(self) -> FloatArray:
         """Seconds that each bout lasts; one that begins or ends at a gap may have lasted longer."""
         return np.asarray((self.stop_row - self.start_row) / self.sampling.rate)
+
+    @property
+    def censored_start(self) -> BoolArray:
+        """Flag bouts whose beginning was not seen: no other bout ends where they begin."""
+        follows = np.zeros(len(self), dtype=bool)
+        follows[1:] = self.start_row[1:] == self.stop_row[:-1]
+        follows[1:] &= np.diff(self.individual) == 0
+        return ~follows
+
+    @property
+    def censored_end(self) -> BoolArray:
+        """Flag bouts whose end was not seen: no other bout begins where they end."""
+        return np.append(self.censored_start[1:], True)[: len(self)]
+
+    def table(self) -> "pd.DataFrame":
+        """Lay the bouts out as a table: individual, state, start, stop, duration, and whether their ends were seen."""
+        import pandas as pd
+
+        begins, ends = self.censored_start, self.censored_end
+        table = pd.DataFrame(
+            {
+                "individual": np.array(self.individuals, dtype=object)[self.individual],
+                "state": np.array(self.names, dtype=object)[self.state],
+                "start": self.start,
+                "stop": self.stop,
+                "duration": self.duration,
+                "censored": begins | ends,
+                "censored_start": begins,
+                "censored_end": ends,
+            }
+        )
+        table.attrs["units"] = dict.fromkeys(("start", "stop", "duration"), "s")
+        return table
+
+    def to_pynapple(self) -> dict[str, Any]:
+        """Give the bouts of every individual as a ``pynapple.IntervalSet``, with the metadata state and censored.
+
+        ``bouts["worm 1"]`` restricts what was recorded of this animal; ``one[one["state"] == "run"]`` are its runs.
+        Ends lie a microsecond before the next frame, because intervals of pynapple hold both their ends.
+        """
+        nap = require("pynapple", extra="pynapple", purpose="intervals of pynapple")
+        found, table = {}, self.table()
+        for i, individual in enumerate(self.individuals):
+            start, end = _closed(self, self.individual == i)
+            own = table[self.individual == i]
+            told = {"state": own["state"].to_numpy(dtype=str), "censored": own["censored"].to_numpy(dtype=bool)}
+            # one without intervals takes no metadata
+            found[individual] = nap.IntervalSet(start=start, end=end, metadata=told if start.size else None)
+        return found
 
 
 def find_bouts(symbols: StateSequence, names: Sequence[str]) -> Bouts:
@@ -346,7 +397,7 @@ def write_intervals(bouts: Bouts, folder: Path, description: str = "") -> tuple[
     files
         In the order of the individuals.
     """
-    files = tuple(folder / f"{word}.npz" for word in _plain_words(bouts.individuals))
+    files = tuple(folder / f"{word}.npz" for word in plain_words(bouts.individuals))
     with ExitStack() as stack:
         for i, file in enumerate(files):
             which = bouts.individual == i
@@ -364,7 +415,7 @@ def write_intervals(bouts: Bouts, folder: Path, description: str = "") -> tuple[
     return files
 
 
-def _plain_words(names: Sequence[str]) -> list[str]:
+def plain_words(names: Sequence[str]) -> list[str]:
     """Turn names into words without blanks or signs, each its own, for file names and attributes."""
     words: list[str] = []
     for name in names:
@@ -415,7 +466,7 @@ def states_dataset(
     attrs = {
         "long_name": "behavioural state",
         "flag_values": np.arange(MISSING_STATE, len(names), dtype=np.int32),
-        "flag_meanings": " ".join(_plain_words(["missing", *names])),
+        "flag_meanings": " ".join(plain_words(["missing", *names])),
         "state_names": json.dumps(list(names), ensure_ascii=False),
     }
     if description:

@@ -18,34 +18,38 @@ import h5py
 import numpy as np
 from scipy import sparse
 
+from ethomarkov._core.result import field_notes
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.atomic import atomic_path
+from ethomarkov.io.classic import (
+    Variable,
+    find_variable,
+    read_array,
+    read_attrs,
+    variable_names,
+    write_attrs,
+    write_variables,
+)
 from ethomarkov.io.confined import read_confined
-from ethomarkov.io.hdf5 import check_dataset, open_hdf5, read_values
+from ethomarkov.io.hdf5 import open_hdf5, read_values
 from ethomarkov.io.seal import MAKE_AGAIN, check_seal, digest_in, seal
 
 Result = TypeVar("Result")
 TYPE_KEY = "result_type"
-COMPRESSION: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-WORTH_PACKING, CHUNK_BYTES = 4096, 2**20
-# As netCDF has them.
-ONLY_DIMENSION = "This is a netCDF dimension but not a netCDF variable."
-HIDDEN = "_nc4_non_coord_"
-COMPLEX_TYPES = {"complex128": "_PFNC_DOUBLE_COMPLEX_TYPE", "complex64": "_PFNC_FLOAT_COMPLEX_TYPE"}
 KEYS, ITEMS = "keys", "items"
 """Keys of a mapping; dimension of texts and numbers in mappings and tuples. The size joins the latter, because xarray
 gives the dimensions of a group to the groups in it, which may be of other sizes."""
 REST = "..."
 """Last of the dimensions of an array that may have more."""
-NOTHING = np.dtype(">f4")
-"""Type of an empty attribute that stands for None, where something must stand."""
+NOTE, NO_UNIT = "note", "1"
+"""Where metadata say what a value is; the unit of what has none, as the CF conventions write it."""
+LENGTH_UNIT = "length_unit"
+"""Field of a result with the unit that "length" stands for in the units of its other fields."""
 PLAIN_KINDS = ((bool, np.bool_), (int, np.integer), (float, np.floating), str)
 NO_METADATA: Mapping[str, Any] = {}
 
 _sound: set[bytes] = set()
 """Digests of files that this process has written, or seen to be readable to the end."""
-_Variable = tuple[tuple[str, ...], np.ndarray, str]
-"""Names of the dimensions, values, unit."""
 _Item = tuple[str, object, Mapping[str, Any]]
 """Name, value, metadata of the field that it is in."""
 _GroupReader = Callable[[h5py.Group, Mapping[str, Any], Any], Any]
@@ -57,8 +61,11 @@ def save_results(
     results: Mapping[str, object],
     attrs: Mapping[str, Any],
     group_attrs: Mapping[str, Mapping[str, Any]] | None = None,
+    overview: Mapping[str, Variable] | None = None,
 ) -> None:
     """Write results into one file, a group each. Equal results make equal bytes.
+
+    All of it is of the classic model of netCDF, and every variable has units and a long name.
 
     Parameters
     ----------
@@ -72,13 +79,17 @@ def save_results(
         Of the file as a whole: settings, versions, seeds.
     group_attrs
         Of outer groups, by name.
+    overview
+        Variables of the file as a whole, for those who open it with something else; nothing here reads them. An array
+        of a result that is among them, with the same dimensions, is stored once.
     """
     with atomic_path(path) as temporary:
         # HDF5 takes the process down when the disk fills up under it; a plain write fails as it should.
         with h5py.File(temporary, "w", driver="core", backing_store=False, track_order=True) as file:
-            file.attrs.update(attrs)
+            write_attrs(file, attrs)
+            write_variables(file, overview or {})
             for name, values in (group_attrs or {}).items():
-                _new_group(file, name).attrs.update(values)
+                write_attrs(_new_group(file, name), values)
             for name, result in results.items():
                 _write_group(_new_group(file, name), result)
             file.flush()
@@ -128,14 +139,14 @@ def load_result(path: Path, name: str, kind: type[Result]) -> Result:
 def load_attrs(path: Path) -> dict[str, Any]:
     """Read the attributes of a results file as a whole."""
     with _opened(path) as file:
-        return _attrs(file)
+        return read_attrs(file)
 
 
 def load_group_attrs(path: Path) -> dict[str, dict[str, Any]]:
     """Read the attributes of the outer groups of a results file, by name; those of the whole file have no name."""
     with _opened(path) as file:
         groups = {name: group for name, group in file.items() if isinstance(group, h5py.Group)}
-        return {name: _attrs(group) for name, group in {"": file, **groups}.items()}
+        return {name: read_attrs(group) for name, group in {"": file, **groups}.items()}
 
 
 @contextlib.contextmanager
@@ -171,7 +182,6 @@ def read_through(path: str) -> None:
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
-# Plainly as HDF5 too, by the rules of netCDF: a dimension is a dataset that others name as the scale of an axis.
 
 
 def _new_group(parent: h5py.Group, name: str) -> h5py.Group:
@@ -183,7 +193,7 @@ def _write_group(group: h5py.Group, value: object, metadata: Mapping[str, Any] =
     if isinstance(value, Mapping):
         _write_mapping(group, value, metadata)
     elif isinstance(value, sparse.csr_array):
-        _write_matrix(group, value)
+        _write_matrix(group, value, metadata)
     elif isinstance(value, tuple):
         (_write_table if _are_flat_rows(value) else _write_sequence)(group, value, metadata)
     elif dataclasses.is_dataclass(value):
@@ -194,57 +204,117 @@ def _write_group(group: h5py.Group, value: object, metadata: Mapping[str, Any] =
 
 def _write_result(group: h5py.Group, result: object) -> None:
     """Lay a dataclass out as variables, attributes and child groups; what is None is not there."""
-    group.attrs[TYPE_KEY] = type(result).__name__
-    fields = dataclasses.fields(result)  # type: ignore[arg-type]
-    items = ((field.name, getattr(result, field.name), field.metadata) for field in fields)
-    _write_items(group, (item for item in items if item[1] is not None))
+    write_attrs(group, {TYPE_KEY: type(result).__name__})
+    unit_of_length = getattr(result, LENGTH_UNIT, "")
+    items = ((field.name, getattr(result, field.name), field.metadata) for field in dataclasses.fields(result))  # type: ignore[arg-type]
+    _write_items(
+        group,
+        (
+            (name, value, _described(type(result), name, metadata, unit_of_length))
+            for name, value, metadata in items
+            if value is not None
+        ),
+    )
 
 
 def _write_mapping(group: h5py.Group, entries: Mapping[str, object], metadata: Mapping[str, Any]) -> None:
     """Write the keys as text, and every entry under its number, because a key need not be a name in a file."""
     if not all(isinstance(key, str) for key in entries):
         raise TypeError(f"{group.name}: a mapping in a file has keys of text, not {', '.join(map(repr, entries))}.")
-    group.attrs[TYPE_KEY] = "mapping"
-    keys = (KEYS, np.array(tuple(entries), dtype=object), {"dims": (f"{ITEMS}_{len(entries)}",), "unit": ""})
-    _write_items(group, [keys, *((str(i), value, metadata) for i, value in enumerate(entries.values()))])
+    write_attrs(group, {TYPE_KEY: "mapping"})
+    told = {"dims": (f"{ITEMS}_{len(entries)}",), NOTE: "names of the entries, in their order"}
+    items = ((str(i), value, _entry(metadata, key)) for i, (key, value) in enumerate(entries.items()))
+    _write_items(group, [(KEYS, np.array(tuple(entries), dtype=object), told), *items])
 
 
 def _write_sequence(group: h5py.Group, items: tuple[object, ...], metadata: Mapping[str, Any]) -> None:
-    group.attrs[TYPE_KEY] = "sequence"
-    _write_items(group, ((str(i), item, metadata) for i, item in enumerate(items)))
+    write_attrs(group, {TYPE_KEY: "sequence"})
+    _write_items(group, ((str(i), item, _entry(metadata, f"number {i}")) for i, item in enumerate(items)))
 
 
 def _write_table(group: h5py.Group, rows: tuple[Any, ...], metadata: Mapping[str, Any]) -> None:
     """Write small dataclasses of one kind as columns."""
-    group.attrs[TYPE_KEY] = "table"
-    names = [field.name for field in dataclasses.fields(rows[0])]
-    columns = {name: _plain_array([getattr(row, name) for row in rows]) for name in names}
-    _write_variables(group, {name: (("entry",), values, "") for name, values in columns.items()})
+    write_attrs(group, {TYPE_KEY: "table"})
+    kind, columns = type(rows[0]), {}
+    for field in dataclasses.fields(kind):
+        values = _plain_array([getattr(row, field.name) for row in rows])
+        about = _about(field.name, _described(kind, field.name, field.metadata))
+        columns[field.name] = Variable(dims=("entry",), values=values, attrs=about)
+    write_variables(group, columns)
 
 
-def _write_matrix(group: h5py.Group, matrix: sparse.csr_array) -> None:
-    group.attrs.update({TYPE_KEY: "csr_array", "shape": np.array(matrix.shape)})
+def _write_matrix(group: h5py.Group, matrix: sparse.csr_array, metadata: Mapping[str, Any]) -> None:
+    write_attrs(group, {TYPE_KEY: "csr_array", "shape": np.array(matrix.shape)})
     entries = matrix.tocoo()
     columns = {"row": entries.row.astype(np.int32), "column": entries.col.astype(np.int32), "value": entries.data}
-    _write_variables(group, {name: (("entry",), values, "") for name, values in columns.items()})
+    told = {"row": {NOTE: "row of each entry, from 0"}, "column": {NOTE: "column of each entry, from 0"}}
+    whole = {**metadata, NOTE: f"entries that are not zero: {metadata.get(NOTE) or group.name}"}
+    write_variables(
+        group,
+        {
+            name: Variable(dims=("entry",), values=values, attrs=_about(name, told.get(name, whole)))
+            for name, values in columns.items()
+        },
+    )
 
 
 def _write_items(group: h5py.Group, items: Iterable[_Item]) -> None:
     """Write named values: arrays and plain tuples as variables, numbers and text as attributes, all else as groups."""
-    variables: dict[str, _Variable] = {}
+    variables: dict[str, Variable] = {}
+    attrs: dict[str, Any] = {}
     for name, value, metadata in items:
         if isinstance(value, np.ndarray):
-            variables[name] = (_dims(f"{group.name}/{name}", value, metadata), value, metadata["unit"])
+            dims = _dims(f"{group.name}/{name}", value, metadata)
+            variables[name] = Variable(dims=dims, values=value, attrs=_about(name, metadata))
         elif isinstance(value, tuple) and _is_plain(value):
-            dim = f"{ITEMS}_{len(value)}" if name.isdigit() else name
-            variables[name] = ((dim,), _plain_array(value), "")
-        elif isinstance(value, (int, float, str, np.generic)):
-            group.attrs[name] = int(value) if isinstance(value, bool) else value  # netCDF has no truth values
-        elif value is None:
-            group.attrs[name] = h5py.Empty(NOTHING)
+            values = _plain_array(value)
+            variables[name] = Variable(dims=(_tuple_dim(name, values),), values=values, attrs=_about(name, metadata))
+        elif value is None or isinstance(value, (int, float, str, np.generic)):
+            attrs[name] = value
         else:
             _write_group(_new_group(group, name), value, metadata)
-    _write_variables(group, variables)
+    write_attrs(group, attrs)
+    write_variables(group, variables)
+
+
+def _tuple_dim(name: str, values: np.ndarray) -> str:
+    """Name the dimension of a plain tuple: numbers are a coordinate of their own, which characters cannot be."""
+    if name.isdigit():
+        return f"{ITEMS}_{len(values)}"
+    return f"n_{name}" if values.dtype.kind == "O" else name
+
+
+# --- what is said of a variable --------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _notes(kind: type) -> dict[str, str]:
+    """Read what every field of a class is, without the marks of code in docstrings."""
+    return {name: note.replace("`", "") for name, note in field_notes(kind).items()}
+
+
+def _described(kind: type, name: str, metadata: Mapping[str, Any], unit_of_length: str = "") -> dict[str, Any]:
+    """Add to what a field declares what its class says of it, and the unit in which the result counts lengths."""
+    note, words = _notes(kind).get(name, ""), name.strip("_").replace("_", " ")
+    told = f"{words} {note[0].lower()}{note[1:]}" if note.startswith("Of ") else f"{words}: {note}" if note else words
+    unit = str(metadata.get("unit", ""))
+    if unit_of_length:
+        unit = re.sub(r"\blength\b", unit_of_length, unit)
+    return {**metadata, NOTE: told, "unit": unit}
+
+
+def _entry(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Say of one of several values which it is."""
+    told = metadata.get(NOTE, "")
+    return {**metadata, NOTE: f"{key}, of {told}" if told else key}
+
+
+def _about(name: str, metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Give the attributes of a variable: what it is in a sentence, more if more is known, and its units."""
+    told = str(metadata.get(NOTE) or name)
+    first = re.split(r"(?<=\w\w)\. (?=[A-Z])", told, maxsplit=1)[0].rstrip(".")
+    about = {"long_name": first, "units": metadata.get("unit") or NO_UNIT}
+    return about if len(told.rstrip(".")) == len(first) else about | {"comment": told}
 
 
 def _dims(place: str, values: np.ndarray, metadata: Mapping[str, Any]) -> tuple[str, ...]:
@@ -279,70 +349,13 @@ def _plain_array(items: Sequence[object]) -> np.ndarray:
     return np.array(items, dtype=object if is_text else None)  # numpy's own text ends at a null character
 
 
-def _write_variables(group: h5py.Group, variables: Mapping[str, _Variable]) -> None:
-    """Write arrays, and the dimensions that they have in common."""
-    sizes, dims_of = _settle_dims(group, variables)
-    written = {}
-    for name, (_, values, unit) in variables.items():
-        hidden = name in sizes and dims_of[name] != (name,)  # a dimension of this name is something else
-        written[name] = _write_array(group, f"{HIDDEN}{name}" if hidden else name, values)
-        if unit:
-            written[name].attrs["units"] = unit
-    scales = {}
-    for dim, size in sizes.items():
-        is_variable = dims_of.get(dim) == (dim,)
-        scales[dim] = written[dim] if is_variable else group.create_dataset(dim, (size,), ">f4")
-        scales[dim].make_scale(dim if is_variable else f"{ONLY_DIMENSION}{size:10d}")
-    for name, dims in dims_of.items():
-        for axis, dim in enumerate(dims):
-            if dims != (name,):  # a scale has none itself
-                written[name].dims[axis].attach_scale(scales[dim])
-
-
-def _settle_dims(
-    group: h5py.Group, variables: Mapping[str, _Variable]
-) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
-    """Give the sizes of the dimensions of a group, and the dimensions of every variable.
-
-    A dimension has one size in a group, and no group in it has its name; where that fails, the size joins the name.
-    """
-    sizes: dict[str, int] = {}
-    dims_of: dict[str, tuple[str, ...]] = {}
-    for name, (dims, values, _) in variables.items():
-        sized = list(zip(dims, values.shape, strict=True))
-        settled = [(dim if dim not in group and sizes.get(dim, n) == n else f"{dim}_{n}", n) for dim, n in sized]
-        sizes.update(settled)
-        dims_of[name] = tuple(dim for dim, _ in settled)
-    return sizes, dims_of
-
-
-def _write_array(group: h5py.Group, name: str, values: np.ndarray) -> h5py.Dataset:
-    if values.dtype.kind in "OU":
-        return group.create_dataset(name, data=values.astype(object), dtype=h5py.string_dtype())
-    if values.dtype.kind == "c":
-        # netCDF knows a number with two parts by the name of its type.
-        known = COMPLEX_TYPES[values.dtype.name]
-        if known not in group:
-            group[known] = values.dtype
-        return group.create_dataset(name, data=values, dtype=group[known])
-    is_flag = values.dtype.kind == "b"
-    packing: dict[str, Any] = {}
-    if values.nbytes >= WORTH_PACKING:
-        row_bytes = values.nbytes // len(values)
-        packing = COMPRESSION | {"chunks": (max(1, min(len(values), CHUNK_BYTES // row_bytes)), *values.shape[1:])}
-    dataset = group.create_dataset(name, data=values.astype(np.int8) if is_flag else values, **packing)
-    if is_flag:
-        dataset.attrs["dtype"] = "bool"
-    return dataset
-
-
 # --- reading ---------------------------------------------------------------------------------------------------------
 # Plainly as HDF5: xarray looks at every variable of the file, which takes longer than to read those that are wanted.
 
 
 def _read_group(node: h5py.Group, hint: object) -> Any:  # noqa: ANN401 (whatever the hint says)
     """Rebuild what a group holds, as that part of its annotation which it was written as."""
-    attrs = _attrs(node)
+    attrs = read_attrs(node)
     stored = attrs.get(TYPE_KEY)
     found = next((part for part in _union_parts(hint) if stored in _stored_names(part)), None)
     if found is None:
@@ -380,13 +393,14 @@ def _field_hints(kind: type) -> dict[str, Any]:
 
 
 def _read_mapping(node: h5py.Group, attrs: Mapping[str, Any], hint: object) -> dict[str, Any]:
-    keys, (_, item) = _values(node[KEYS]), typing.get_args(hint)
+    keys, (_, item) = read_array(node[KEYS]), typing.get_args(hint)
     return {str(key): _value(node, attrs, str(i), item) for i, key in enumerate(keys)}
 
 
 def _read_sequence(node: h5py.Group, attrs: Mapping[str, Any], hint: object) -> tuple[Any, ...]:
     # The file does not say how many there are: it could say so many that memory ends.
-    n = sum(name.isdigit() for name in (*attrs, *node))
+    groups = (name for name, stored in node.items() if isinstance(stored, h5py.Group))
+    n = sum(name.isdigit() for name in (*attrs, *groups, *variable_names(node)))
     return tuple(_value(node, attrs, str(i), item) for i, item in enumerate(_item_hints(hint, n)))
 
 
@@ -399,42 +413,17 @@ def _item_hints(hint: object, n: int) -> tuple[Any, ...]:
 
 
 def _value(node: h5py.Group, attrs: Mapping[str, Any], name: str, hint: object) -> Any:  # noqa: ANN401
-    stored = node.get(f"{HIDDEN}{name}", node.get(name))
+    stored = None if name in attrs else find_variable(node, name)
     if isinstance(stored, h5py.Group):
         return _read_group(stored, hint)
-    if isinstance(stored, h5py.Dataset) and _is_variable(stored):
+    if stored is not None:
         is_tuple = any(typing.get_origin(part) is tuple for part in _union_parts(hint))
-        return tuple(_values(stored).tolist()) if is_tuple else _values(stored)
+        return tuple(read_array(stored).tolist()) if is_tuple else read_array(stored)
     if name not in attrs and type(None) in typing.get_args(hint):
         return None
     value = attrs[name]
     is_flag = hint is bool or bool in typing.get_args(hint)
     return bool(value) if is_flag and isinstance(value, int) else value
-
-
-def _is_variable(stored: h5py.Dataset) -> bool:
-    """Tell a variable from the mere length of a dimension."""
-    return not bytes(stored.attrs.get("NAME", b"")).startswith(ONLY_DIMENSION.encode())
-
-
-def _values(stored: h5py.Dataset) -> np.ndarray:
-    if h5py.check_string_dtype(stored.dtype) is not None:
-        check_dataset(stored)
-        return np.asarray(stored.asstr()[()])
-    values = read_values(stored)
-    return values.astype(bool) if stored.attrs.get("dtype") == "bool" else values  # netCDF has no truth values
-
-
-def _attrs(node: h5py.Group) -> dict[str, Any]:
-    """Read the attributes of a group, but for those with which netCDF keeps its own books."""
-    return {name: _plain(value) for name, value in node.attrs.items() if not name.startswith(("_NC", "_Netcdf4"))}
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, h5py.Empty):
-        return None if value.dtype == NOTHING else ""
-    is_single = isinstance(value, (np.generic, np.ndarray)) and value.size == 1
-    return value.item() if is_single else value
 
 
 def _read_matrix(node: h5py.Group, attrs: Mapping[str, Any], hint: object) -> sparse.csr_array:
@@ -458,7 +447,8 @@ def _has_fields(kind: object, names: Iterable[str]) -> bool:
 
 
 def _columns(node: h5py.Group) -> dict[str, np.ndarray]:
-    return {name: _values(data) for name, data in node.items() if _is_variable(data)}
+    found = {name: find_variable(node, name) for name in variable_names(node)}
+    return {name: read_array(stored) for name, stored in found.items()}
 
 
 _READERS: dict[str, _GroupReader] = {

@@ -87,9 +87,9 @@ class PathShape(Result):
         Unit of the path.
     """
 
-    speed: FloatArray = array_field("individual")
+    speed: FloatArray = array_field("individual", unit="length/s")
     turning_rate: FloatArray = array_field("individual", unit="rad/s")
-    radius: FloatArray = array_field("individual")
+    radius: FloatArray = array_field("individual", unit="length")
     loop_time: FloatArray = array_field("individual", unit="s")
     n_loops: IntArray = array_field("individual")
     individuals: tuple[str, ...]

@@ -41,7 +41,7 @@ class Displacement(Result):
     """
 
     lags: FloatArray = array_field("lag", unit="s")
-    msd: FloatArray = array_field("unit", "lag")
+    msd: FloatArray = array_field("unit", "lag", unit="length^2")
     n_pairs: IntArray = array_field("unit", "lag")
     names: tuple[str, ...]
     over: str
@@ -98,9 +98,9 @@ class Diffusion(Result):
         Unit of the path.
     """
 
-    coefficient: FloatArray = array_field("unit")
-    slope: FloatArray = array_field("unit")
-    intercept: FloatArray = array_field("unit")
+    coefficient: FloatArray = array_field("unit", unit="length^2/s")
+    slope: FloatArray = array_field("unit", unit="length^2/s")
+    intercept: FloatArray = array_field("unit", unit="length^2")
     exponent: FloatArray = array_field("unit")
     diffusive: BoolArray = array_field("unit")
     interval: Interval

@@ -94,14 +94,14 @@ class DragFit(Result):
     starts: IntArray = array_field("window")
     individual: IntArray = array_field("window")
     drag_ratio: FloatArray = array_field("window")
-    loss: FloatArray = array_field("window")
+    loss: FloatArray = array_field("window", unit="length")
     status: tuple[str, ...]
     grid: FloatArray = array_field("grid")
-    curves: FloatArray = array_field("window", "grid")
+    curves: FloatArray = array_field("window", "grid", unit="length")
     median: Interval
     median_by_individual: tuple[Interval, ...]
     is_mirrored: BoolArray = array_field("animal")
-    mirror_losses: FloatArray = array_field("animal", "mirror")
+    mirror_losses: FloatArray = array_field("animal", "mirror", unit="length")
     settings: DragSettings
 
     def __post_init__(self) -> None:

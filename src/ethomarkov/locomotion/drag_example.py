@@ -35,10 +35,10 @@ class DragExample(Result):
         Of all of them.
     """
 
-    measured: FloatArray = array_field("frame", "space")
+    measured: FloatArray = array_field("frame", "space", unit="length")
     drag_ratios: FloatArray = array_field("drag_ratio")
-    computed: FloatArray = array_field("drag_ratio", "frame", "space")
-    distance: FloatArray = array_field("drag_ratio")
+    computed: FloatArray = array_field("drag_ratio", "frame", "space", unit="length")
+    distance: FloatArray = array_field("drag_ratio", unit="length")
     length_unit: str
 
     def __post_init__(self) -> None:

@@ -45,7 +45,7 @@ class Trajectory(Result):
     0.221
     """
 
-    centroid: FloatArray = array_field("frame", "space")
+    centroid: FloatArray = array_field("frame", "space", unit="length")
     heading: FloatArray = array_field("frame", unit="rad")
     segments: Segments
     sampling: Sampling

@@ -36,7 +36,7 @@ class Reconstruction(Result):
 
     computed: Trajectory
     measured: Trajectory | None
-    body_length: FloatArray = array_field("individual")
+    body_length: FloatArray = array_field("individual", unit="length")
     is_fitted: bool
     speed_correlation: FloatArray = array_field("individual")
     drag: DragFit | None

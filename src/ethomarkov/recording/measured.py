@@ -24,8 +24,8 @@ class Measured(Result):
         Unit of both, and the format of the recording.
     """
 
-    centroid: FloatArray = array_field("frame", "space")
-    body_length: FloatArray = array_field("individual")
+    centroid: FloatArray = array_field("frame", "space", unit="length")
+    body_length: FloatArray = array_field("individual", unit="length")
     length_unit: str
     source: str
 

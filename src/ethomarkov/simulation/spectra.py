@@ -32,8 +32,8 @@ class PostureSpectrum(Result):
     """
 
     frequency: FloatArray = array_field("frequency", unit="Hz")
-    modes: FloatArray = array_field("component", "frequency")
-    speed: FloatArray = array_field("frequency")
+    modes: FloatArray = array_field("component", "frequency", unit="1/Hz")
+    speed: FloatArray = array_field("frequency", unit="1/(s^2 Hz)")
 
     def __post_init__(self) -> None:
         freeze_arrays(self)

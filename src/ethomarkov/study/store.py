@@ -19,6 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from ethomarkov.exceptions import EthomarkovWarning, InputFormatError, OutputError
+from ethomarkov.io.classic import Variable
 from ethomarkov.io.results import load_group_attrs, load_results, save_results
 from ethomarkov.io.task_log import TaskLog
 from ethomarkov.study.stage import Stage
@@ -254,9 +255,15 @@ class Store:
                 found[entry.stage] = StageRecord(**values)
         return found
 
-    def save_whole(self, named: Mapping[str, Any], attrs: Mapping[str, Any], entries: Sequence[Entry]) -> None:
-        """Write the file of the study: results by "stage/name", and what is known of their stages."""
-        save_results(self.whole, named, attrs, {entry.stage: entry.attrs() for entry in entries})
+    def save_whole(
+        self,
+        named: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        entries: Sequence[Entry],
+        overview: Mapping[str, Variable] | None = None,
+    ) -> None:
+        """Write the file of the study: results by "stage/name", what is known of their stages, and an overview."""
+        save_results(self.whole, named, attrs, {entry.stage: entry.attrs() for entry in entries}, overview)
         self._attrs.pop(self.whole, None)
 
     def drop_parts(self, stages: Sequence[str]) -> None:

@@ -51,6 +51,7 @@ from ethomarkov.study.asking import Analysis, Stored
 from ethomarkov.study.circulation import Circulation
 from ethomarkov.study.circulation import circulation as net_transitions
 from ethomarkov.study.counts import AnimalTable
+from ethomarkov.study.frames import frame_dataset, frame_table, overview, study_bouts
 from ethomarkov.study.graph import Graph, PlannedStage
 from ethomarkov.study.provenance import PROVENANCE_FILE, read_inputs, write_provenance
 from ethomarkov.study.renaming import renamed
@@ -65,6 +66,9 @@ from ethomarkov.validation.splits import CrossValidation
 from ethomarkov.validation.validate import Predictions, Validation
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
     from ethomarkov.figures.layout import Drawn
     from ethomarkov.model.application import Application
 
@@ -72,7 +76,7 @@ STAGES: tuple[Stage, ...] = (*CORE, *ANALYSES)
 """Everything that can be computed; to add an analysis is to add its function here."""
 KEPT = tuple(one for one in CORE if one.is_kept)
 """Stages in the file of a study."""
-STUDY_SCHEMA = "ethomarkov-study/4"
+STUDY_SCHEMA = "ethomarkov-study/5"
 LABELS_FOLDER = "labels"
 WORTH_KEEPING = 5.0
 """Seconds of work below which nothing is kept of it if it ends with an error."""
@@ -173,6 +177,34 @@ class Study:
     def traits_at(self, level: int) -> StateTraits:
         """Give what the body does in the states of a level."""
         return traits_at(self.tree, self.traits, level)
+
+    # --- frame by frame -----------------------------------------------------------------------------------------------
+
+    def frames(self, level: int | None = None) -> "pd.DataFrame":
+        """Tabulate every frame: individual, time in seconds, microstate, state, slow modes (φ), posture modes.
+
+        Parameters
+        ----------
+        level
+            Number of states; that of the finest level by default.
+        """
+        return frame_table(self, level)
+
+    def bouts(self, level: int | None = None) -> "pd.DataFrame":
+        """Tabulate the bouts of every state: individual, state, start, stop and duration in seconds, censored.
+
+        A bout is censored where its beginning or its end was not seen: at a gap, or at an end of the recording.
+
+        Parameters
+        ----------
+        level
+            Number of states; that of the finest level by default.
+        """
+        return study_bouts(self, level).table()
+
+    def to_xarray(self) -> "xr.Dataset":
+        """Give the study frame by frame as a dataset of xarray, as the root of ``study.nc`` holds it."""
+        return frame_dataset(self)
 
     # --- analyses -----------------------------------------------------------------------------------------------------
 
@@ -433,7 +465,9 @@ class Study:
         """Write ``study.nc`` into a directory and return its path. Equal studies make equal bytes."""
         store, entries = Store(directory), self.entries()
         results = {f"{one.name}/{name}": self._result(name) for one in KEPT for name in one.gives}
+        frames = frame_dataset(self)
         attrs = {
+            **frames.attrs,
             "schema": STUDY_SCHEMA,
             "settings": self.settings.model_dump_json(),
             "asked": self.graph.asked.model_dump_json(),
@@ -442,7 +476,8 @@ class Study:
             "python": platform.python_version(),
             "numpy": np.__version__,
         }
-        store.save_whole({name: one for name, one in results.items() if one is not None}, attrs, entries)
+        there = {name: one for name, one in results.items() if one is not None}
+        store.save_whole(there, attrs, entries, overview(frames))
         return store.whole
 
     def entries(self) -> list[Entry]:
