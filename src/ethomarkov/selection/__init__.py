@@ -1,4 +1,4 @@
-"""How long posture sequences, how many microstates and which lag: chosen from the recording, with reasons."""
+"""The choice of sequence length, number of microstates and lag from the recording, with reasons."""
 
 from ethomarkov.selection.choice import Fixed, ModelChoice, choose_model
 

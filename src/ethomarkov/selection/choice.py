@@ -1,13 +1,14 @@
-"""The choice of K, N and τ: by what animals confirm that were left out.
+"""The choice of K, N and τ by scores on held-out animals.
 
 Entropy rates and scores at one lag grow with the length of sequences because neighbouring sequences overlap, and with
-the number of microstates because fine partitions remember what they were learned from. So two numbers are asked for on
-animals that did not shape the microstates, and neither depends on K or N: how much the state tells about a fixed block
-of the future, and how much of its slow mode is left at lags at which no sequences overlap.
+the number of microstates because fine partitions overfit. So two scores are computed on animals that were not used to
+learn the microstates, and neither depends on K or N by construction: the information of the microstate about a fixed
+block of the future, and the autocorrelation of its slow mode at lags at which no sequences overlap.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
@@ -27,45 +28,48 @@ from ethomarkov.selection.trial import Scale, Trial, future_cells, label_by_othe
 from ethomarkov.states.delays import DelayEmbedding
 from ethomarkov.states.symbols import Symbols
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LONGEST_CHOSEN, FEWEST_FRAMES = 96, 2
 """Frames of the longest sequence that is tried: at most, and at least."""
 RATIO = 2**0.5
-"""Between lengths that are tried."""
+"""Ratio between lengths that are tried."""
 STATES_TRIED = (10, 18, 32, 56, 100, 178, 316, 562, 1000)
 FIRST_STATES, ROWS_PER_STATE = 100, 100
-"""Microstates with which lengths are compared: at most so many, and one per so many sequences."""
+"""Microstates with which lengths are compared: at most FIRST_STATES, and one per ROWS_PER_STATE sequences."""
 FEWEST_VISITS = 50
 """Sequences per microstate, at least."""
 SLOW_GAIN, SLOW_LOSS, KNOWN_LOSS = 0.03, 0.08, 0.02
-"""Share of the best memory that a doubling of the sequence must gain; what may be lost of it altogether, and of the
-best information."""
+"""Share of the best memory that a doubling of the sequence must gain; largest loss of it in all, and of the best
+information."""
 STATES_SLOW_LOSS, STATES_KNOWN_LOSS = 0.05, 0.05
 """The same for more microstates."""
 LEAST_MEMORY, LEAST_OF_SLOWEST, ERRORS = 0.1, 1 / 2, 3.0
-"""Memory that counts as slow, the same as a share of the slowest mode's, and by how many of its errors it must exceed
-zero."""
+"""Least memory of a slow mode, the same as a share of the slowest mode's, and the number of standard errors by which it
+must exceed zero."""
 FLAT = 0.1
 MOST_LAGS, FEWEST_LAGS = 32, 2
-"""Lags within the slowest relaxation time: shorter lags see what is fast, within longer ones most memory is lost."""
+"""Lags within the slowest relaxation time: shorter lags include fast dynamics, longer ones lose most memory."""
 REACHES_PER_TIME, SHRINKS, LEAST_OF_HORIZON = 2, 4, 1 / 6
-"""Sequences are tried up to half of the decay time of the slow mode; the scale shrinks so often, to a sixth of the
-horizon at least."""
+"""Sequences are tried up to half of the decay time of the slow mode; the scale shrinks at most this often, to a sixth
+of the horizon at least."""
 FEWEST_SEQUENCES = 400
 MOST_GROUPS = 12
-"""Units that are left out for the intervals of times; more are taken in groups."""
+"""Units that are left out for intervals of relaxation times; more are left out in groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice(Result):
-    """Length of sequences, number of microstates and lag, with what was tried and why these were taken.
+    """The chosen sequence length, number of microstates and lag, with all that was compared and the reasons.
 
     Parameters
     ----------
     n_delays, n_states, lag
-        What was chosen, or set: frames, microstates, seconds.
+        The choice: frames per sequence, microstates, seconds. Chosen by the program or set by the user.
     slow_delays, predictive_delays
-        Frames that slow states ask for, and that prediction asks for; the longer of the two is taken. Zero where
-        nothing was tried.
+        Frames needed to resolve slow states, and frames needed for prediction; the longer of the two is chosen. Zero
+        where nothing was compared.
     horizon
         Seconds over which a tenth of the variance of postures can be predicted.
     reach
@@ -73,27 +77,40 @@ class ModelChoice(Result):
     delays
         Frames per sequence that were tried.
     memory, memory_error
-        Of each: autocorrelation, on units left out, of the slow modes that the others define, at lags at which no
-        sequences overlap, less what averaging over a sequence adds, summed over the modes that are confirmed; and the
-        standard error of its difference from the best.
+        Of each length: held-out autocorrelation of the slow modes defined by the other units, at lags at which no
+        sequences overlap, corrected for averaging over a sequence, summed over the confirmed modes; and the standard
+        error of its difference from the best.
     information, information_error
-        Nats that the state tells, on units left out, about the same block of the future; and the same error.
+        Held-out information of the microstate about the same block of the future, in nats; and the same error.
     states
         Numbers of microstates that were tried, at the chosen length.
     states_memory, states_information
-        The same two numbers of each; memory of the slowest mode alone.
+        Memory of the slowest mode alone, and information, for each number of microstates.
     lags, times, times_low, times_high
         Seconds; slowest relaxation time of the chain of all animals, and its interval over units.
     n_slow
-        Slow modes that units that were left out confirm, of four that are looked at.
+        Slow modes confirmed by held-out units, of at most four.
     is_flat
-        Whether the slowest time is steady from the lag on.
+        Whether the slowest relaxation time is steady from the lag on.
     over
-        What was left out: "animals", or "blocks" of time where there are fewer than five.
+        What was held out: "animals", or "blocks" of time where there are fewer than five.
     reason
         In a sentence for each of the three.
     warnings
-        What a reader should know before relying on it.
+        What a reader should know before relying on the choice.
+
+    Examples
+    --------
+    >>> choice = choose_model(Series.from_rows(np.zeros((100, 2)), 16.0), fixed=Fixed(n_delays=4, n_states=8, lag=0.5))
+    >>> choice.headline()
+    'K = 4 frames, N = 8 microstates, τ = 0.5 s'
+    >>> choice.is_slow, choice.verdict()
+    (False, 'Nothing was compared.')
+    >>> choice.table()
+      parameter  candidate  chosen
+    0         K        4.0    True
+    1         N        8.0    True
+    2         τ        0.5    True
     """
 
     n_delays: int
@@ -126,29 +143,66 @@ class ModelChoice(Result):
 
     @property
     def is_slow(self) -> bool:
-        """Whether a slow mode is confirmed by units that were left out."""
+        """Whether a slow mode is confirmed by held-out units."""
         return self.n_slow > 0
 
     def explain(self) -> str:
-        """Say in one sentence what was used, because of what, and how to do otherwise."""
+        """Explain the choice in one sentence, and how to set it."""
         return (
             f"Used sequences of {count_of(self.n_delays, 'frame')}, {self.n_states} microstates and a lag of "
             f"{self.lag:.3g} s, because {'; '.join(self.reason)}. To do otherwise: --delays, --microstates, --lag."
         )
 
     def verdict(self) -> str:
-        """Say whether slow states can be expected."""
+        """Say in one sentence whether slow states can be expected."""
         if not self.delays.size:
             return "Nothing was compared."
         if not self.is_slow:
-            return f"No slow mode is confirmed by {self.over} that were left out."
+            return f"No slow mode is confirmed by held-out {self.over}."
         steady = "is steady from the lag on" if self.is_flat else "has no plateau: it still changes with the lag"
-        return f"A slow mode is confirmed by {self.over} that were left out; its relaxation time {steady}."
+        return f"A slow mode is confirmed by held-out {self.over}; its relaxation time {steady}."
+
+    def headline(self) -> str:
+        """Give the sequence length, the number of microstates and the lag."""
+        n_delays, n_states = count_of(self.n_delays, "frame"), count_of(self.n_states, "microstate")
+        return f"K = {n_delays}, N = {n_states}, τ = {self.lag:.3g} s"
+
+    def table(self) -> "pd.DataFrame":
+        """List all candidates of K, N and τ with their scores, and which ones were chosen.
+
+        Memory and information (nat) are held-out scores; the relaxation time is in seconds.
+        """
+        import pandas as pd
+
+        lengths = {"memory": self.memory, "information": self.information}
+        numbers = {"memory": self.states_memory, "information": self.states_information}
+        times = {"relaxation_time_s": self.times, "low_s": self.times_low, "high_s": self.times_high}
+        parts = (
+            ("K", self.delays, self.n_delays, lengths),
+            ("N", self.states, self.n_states, numbers),
+            ("τ", self.lags, self.lag, times),
+        )
+        return pd.DataFrame([row for part in parts for row in _candidate_rows(*part)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
-    """What is not to be chosen, because someone set it; None is chosen."""
+    """Parameters that are set by the user; those that are None are chosen from the recording.
+
+    Parameters
+    ----------
+    n_delays
+        Frames per sequence, K.
+    n_states
+        Number of microstates, N.
+    lag
+        Lag τ in seconds.
+
+    Examples
+    --------
+    >>> Fixed(lag=0.75).n_states is None
+    True
+    """
 
     n_delays: int | None = None
     n_states: int | None = None
@@ -157,7 +211,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Lengths:
-    """Trials of all lengths at one scale."""
+    """Trials of all sequence lengths at one scale."""
 
     scale: Scale
     delays: tuple[int, ...]
@@ -166,30 +220,30 @@ class _Lengths:
     folds: Folds
 
     def by_mode(self, weights: FloatArray | None = None) -> FloatArray:
-        """Memory of every length (row) and mode, less what averaging over a sequence adds."""
+        """Compute the memory of every length (row) and mode, corrected for averaging over a sequence."""
         raw = np.array([trial.memory(weights) for trial in self.trials])
         gains = [averaging_gain(np.array(self.delays), time) for time in self.time_frames.tolist()]
         return np.asarray(raw / np.stack(gains, axis=1))
 
     def memory(self, n_modes: int, weights: FloatArray | None = None) -> FloatArray:
-        """Memory of every length, of some slow modes together."""
+        """Compute the memory of every length, summed over the slowest modes."""
         return np.asarray(self.by_mode(weights)[:, : max(n_modes, 1)].sum(axis=1))
 
     def information(self, weights: FloatArray | None = None) -> FloatArray:
-        """Information of every length."""
+        """Compute the information of every length."""
         return np.array([trial.nats(weights) for trial in self.trials])
 
     def memory_error(self, n_modes: int) -> FloatArray:
-        """Estimate the standard error of the memory of every length less that of the best."""
+        """Estimate the standard error of the difference in memory between every length and the best."""
         best = int(self.memory(n_modes).argmax())
         return _paired_errors([self.memory(n_modes, w) for w in _left_out(self.folds.n_units)], best)
 
     def shortest_slow(self, n_slow: int) -> int:
         """Find the shortest sequence with which no number of slow modes, slowest first, loses memory; at least one.
 
-        The slowest mode alone may be seen in single frames where the next one, which tells two of three states apart,
-        is not; all together would hide what the slowest one loses. Where single frames do not suffice, the next longer
-        one is taken: too short a sequence costs states more than one that is a little too long.
+        The slowest mode alone may be resolved by single frames where the next one, which separates two of three states,
+        is not; the sum over modes would hide a loss of the slowest. Where single frames do not suffice, the next longer
+        sequence is chosen: a sequence that is too short costs more than one that is a little too long.
         """
         first = max((self._first_without_gain(n) for n in range(1, n_slow + 1)), default=0)
         return self.delays[min(first + 1, len(self.delays) - 1) if first else 0]
@@ -197,7 +251,7 @@ class _Lengths:
     def _first_without_gain(self, n_modes: int) -> int:
         """Find the first length after which no doubling gains 3 % of the best memory, nor all of them 8 %.
 
-        Less than one standard error is no gain. Its index is given.
+        A gain below one standard error does not count. Gives the index of the length.
         """
         size, octave = self.memory(n_modes), np.log2(self.delays)
         without = np.array([self.memory(n_modes, w) for w in _left_out(self.folds.n_units)])
@@ -208,13 +262,13 @@ class _Lengths:
         return int(np.flatnonzero(~worth.any(axis=1))[0])
 
     def shorter_reach(self) -> float:
-        """Give half of the decay time of the slowest mode, or half of the reach where no mode is confirmed."""
+        """Compute half of the decay time of the slowest mode, or half of the reach where no mode is confirmed."""
         if not self.count_slow():
             return self.scale.reach / 2
         return float(self.time_frames[0]) / REACHES_PER_TIME
 
     def count_slow(self) -> int:
-        """Count the modes, slowest first, whose memory units that were left out confirm."""
+        """Count the modes, slowest first, whose memory is confirmed by held-out units."""
         sizes = self.by_mode()
         best = sizes.argmax(axis=0), np.arange(sizes.shape[1])
         errors = jackknife_error(np.array([self.by_mode(w)[best] for w in _left_out(self.folds.n_units)]))
@@ -224,12 +278,12 @@ class _Lengths:
 
 
 def averaging_gain(n_frames: IntArray, time_frames: float) -> FloatArray:
-    """Factor by which averaging over a window raises the autocorrelation of an exponentially decaying variable.
+    """Compute the factor by which averaging over a window raises the autocorrelation of an exponential decay.
 
     Parameters
     ----------
     n_frames
-        Of the window; one frame is no average.
+        Length of the window in frames.
     time_frames
         Decay time.
 
@@ -257,29 +311,35 @@ def choose_model(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> ModelChoice:
-    """Choose the length of sequences, the number of microstates and the lag.
+    """Choose the length of sequences, the number of microstates and the lag by scores on held-out animals.
 
     Parameters
     ----------
     postures
-        Of one animal or of many.
+        Mode amplitudes of one animal or of many.
     fixed
-        What is set and not chosen.
+        Parameters that are set by the user and not chosen.
     seed
-        Of trial microstates.
+        Random seed of trial microstates.
     threads, progress
         See `map_tasks`; the result does not depend on them.
 
     Notes
     -----
-    All times are set by the recording: sequences up to the time over which postures can be predicted are tried,
-    shorter where the slow mode itself is shorter than that. K is the longer of two: the shortest sequence after
-    which no doubling adds 3 % of the best memory on units left out, nor all of them 8 %, nor one standard error,
-    and one step more unless that is a single frame; and the shortest that tells as much about the future as the
-    best, but for one standard error or 2 %. N is the largest number with which neither falls by more than 5 %
-    (information: two standard errors, if that is more). τ is the shortest lag, no shorter than a sequence and than
-    1/32 of the slowest relaxation time of the chain of all animals, from which on that time changes by less than 10
-    %.
+    All times are derived from the recording: sequences are tried up to the time over which postures can be predicted,
+    or less where the slow mode decays faster than that. K is the longer of two: the shortest sequence after which no
+    doubling adds 3 % of the best held-out memory, nor all of them 8 %, nor one standard error, and one step more
+    unless that is a single frame; and the shortest whose information about the future is within one standard error or
+    2 % of the best. N is the largest number with which neither score falls by more than 5 % (information: two standard
+    errors, if that is more). τ is the shortest lag, no shorter than a sequence and than 1/32 of the slowest relaxation
+    time of the chain of all animals, from which on that time changes by less than 10 %.
+
+    Examples
+    --------
+    >>> postures = Series.from_rows(np.sin(np.arange(100.0)), 16.0)
+    >>> choice = choose_model(postures, fixed=Fixed(lag=0.5))
+    >>> choice.lag, choice.n_delays, len(choice.warnings)
+    (0.5, 1, 1)
     """
     fixed = fixed or Fixed()
     if fixed.n_delays and fixed.n_states and fixed.lag:
@@ -325,17 +385,17 @@ def _as_set(n_delays: int, n_states: int, lag: float, reason: tuple[str, ...], *
 
 
 def _smallest(postures: Series, fixed: Fixed, n_rows: int) -> ModelChoice:
-    """Give a recording that is too short to compare anything the smallest model."""
+    """Choose the smallest model for a recording that is too short to compare anything."""
     n_delays = fixed.n_delays or 1
     n_states = fixed.n_states or max(2, min(STATES_TRIED[0], n_rows // FEWEST_VISITS))
     lag = fixed.lag or n_delays / postures.sampling.rate
-    warning = f"{n_rows} frames are too few to choose by: the smallest model was taken, and nothing confirms it."
-    return _as_set(n_delays, n_states, lag, ("too little is recorded to compare others",), warning)
+    warning = f"{n_rows} frames are too few for a comparison: the smallest model was chosen, and nothing confirms it."
+    return _as_set(n_delays, n_states, lag, ("the recording is too short to compare others",), warning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """A recording and how it is worked on."""
+    """A recording, and the settings of the comparison."""
 
     postures: Series
     folds: Folds
@@ -344,7 +404,7 @@ class _Work:
     progress: Progress | None
 
     def compare_lengths(self, horizon: int) -> _Lengths:
-        """Try sequences of all lengths; again on a shorter scale where the slow mode is shorter or not confirmed."""
+        """Compare sequences of all lengths; again on a shorter scale where the slow mode is faster or not confirmed."""
         longest = max(1, self.postures.segments.longest() // 8)
         reach = max(1, min(max(horizon, FEWEST_FRAMES), LONGEST_CHOSEN, longest))
         least = max(FEWEST_FRAMES, round(LEAST_OF_HORIZON * horizon))
@@ -369,7 +429,7 @@ class _Work:
         return _Lengths(scale=scale, delays=delays, trials=trials, time_frames=np.array(times), folds=self.folds)
 
     def trials(self, scale: Scale, candidates: Sequence[tuple[int, int]], what: str) -> list[Trial]:
-        """Try candidates side by side."""
+        """Score candidates in parallel."""
         future = future_cells(self.postures, self.folds, scale.block, self.seed)
         return list(
             map_tasks(
@@ -388,9 +448,9 @@ def _geometric(most: int) -> tuple[int, ...]:
 
 
 def _decay_frames(left: float, n_frames: int, scale: Scale) -> float:
-    """Find the decay time of a slow mode by what is left of it at the far lags, averaging over a sequence allowed for.
+    """Compute the decay time of a slow mode from its memory at the far lags, corrected for averaging over a sequence.
 
-    The slope of its autocorrelation would tell as much if it were not so noisy at lags at which little is left.
+    The slope of its autocorrelation would be noisier, because little memory is left at these lags.
     """
     lag = float(np.mean(scale.far[:-1]))
     if left <= 0:
@@ -417,7 +477,7 @@ def _paired_errors(values: Sequence[FloatArray], best: int) -> FloatArray:
 
 
 def _shortest_as_good(score: FloatArray, error: FloatArray, loss: float) -> int:
-    """Index of the first that is worse than the best by at most one standard error, or some share of it."""
+    """Find the first that is worse than the best by at most one standard error, or a share of it."""
     best = float(score.max())
     return int(np.flatnonzero(best - score <= np.maximum(error, loss * abs(best)))[0])
 
@@ -490,7 +550,7 @@ def _compare_numbers(work: _Work, fixed: Fixed, scale: Scale, n_delays: int) -> 
 
 
 def _largest_as_good(trials: Sequence[Trial], folds: Folds, is_slow: bool) -> int:
-    """Index of the largest number that loses neither memory nor information."""
+    """Find the index of the largest number that loses neither memory nor information."""
     information = np.array([trial.nats() for trial in trials])
     best = int(information.argmax())
     errors = _paired_errors([np.array([t.nats(w) for t in trials]) for w in _left_out(folds.n_units)], best)
@@ -505,7 +565,7 @@ def _largest_as_good(trials: Sequence[Trial], folds: Folds, is_slow: bool) -> in
 
 
 def _times_against_lag(work: _Work, n_delays: int, n_states: int, scale: Scale) -> list[tuple[int, Interval]]:
-    """Slowest relaxation time of the chain of all animals against the lag, from one sequence to four reaches."""
+    """Estimate the slowest relaxation time of all animals against the lag, from one sequence to four reaches."""
     sequences = DelayEmbedding(n_delays).transform(work.postures)
     n_states = min(n_states, int(sequences.segments.count_rows().sum()))
     everything = np.ones(len(sequences.values), dtype=bool)
@@ -525,7 +585,7 @@ def _times_against_lag(work: _Work, n_delays: int, n_states: int, scale: Scale) 
 
 
 def _time_at(symbols: Symbols, folds: Folds, lag: int) -> Interval:
-    """Slowest relaxation time at a lag, with its interval over units or groups of them."""
+    """Estimate the slowest relaxation time at a lag, with its interval over units or groups of them."""
     from scipy import sparse
 
     n_groups = min(folds.n_units, MOST_GROUPS)
@@ -565,21 +625,33 @@ def _first_flat(times: Sequence[tuple[int, Interval]], reach: int, rate: float) 
     return int(lags[first]), False
 
 
-# --- words ------------------------------------------------------------------------------------------------------------
+# --- words and rows ---------------------------------------------------------------------------------------------------
+
+
+def _candidate_rows(
+    parameter: str, candidates: FloatArray | IntArray, chosen: float, scores: dict[str, FloatArray]
+) -> list[dict[str, object]]:
+    """List the candidates of one parameter; the chosen value alone where it was not compared."""
+    values = [float(value) for value in candidates]
+    rows = [
+        {"parameter": parameter, "candidate": value, "chosen": bool(np.isclose(value, chosen))}
+        | {name: float(column[k]) for name, column in scores.items()}
+        for k, value in enumerate(values)
+    ]
+    is_listed = any(row["chosen"] for row in rows)
+    return rows if is_listed else [*rows, {"parameter": parameter, "candidate": float(chosen), "chosen": True}]
 
 
 def _reason_of_length(fixed: Fixed, slow: int, predictive: int, rate: float, is_slow: bool, over: str) -> str:
     if fixed.n_delays:
-        return (
-            f"the length was set (prediction asks for {predictive / rate:.3g} s, slow states for {slow / rate:.3g} s)"
-        )
+        return f"the length was set (prediction needs {predictive / rate:.3g} s, slow states need {slow / rate:.3g} s)"
     if not is_slow:
-        return f"longer sequences than {predictive / rate:.3g} s predict {over} left out no better"
-    taken = "slow states ask for more" if slow > predictive else "prediction asks for more"
-    both = "both ask for it" if slow == predictive else f"{taken}, and the longer is taken"
+        return f"longer sequences than {predictive / rate:.3g} s do not predict held-out {over} better"
+    longer = "slow states need" if slow > predictive else "prediction needs"
+    both = "both need this length" if slow == predictive else f"{longer} the longer one, which is chosen"
     return (
-        f"sequences of {slow / rate:.3g} s show the slow mode and of {predictive / rate:.3g} s predict as well as any "
-        f"on {over} left out ({both})"
+        f"on held-out {over}, sequences of {slow / rate:.3g} s resolve the slow mode and sequences of "
+        f"{predictive / rate:.3g} s predict as well as any ({both})"
     )
 
 
@@ -587,7 +659,7 @@ def _reason_of_number(fixed: Fixed, numbers: Sequence[int], over: str) -> str:
     if fixed.n_states:
         return "the number of microstates was set"
     return (
-        f"of {numbers[0]} to {numbers[-1]} microstates it is the largest number that loses nothing on {over} left out"
+        f"of {numbers[0]} to {numbers[-1]} microstates it is the largest number that loses nothing on held-out {over}"
     )
 
 
@@ -596,7 +668,7 @@ def _reason_of_lag(fixed: Fixed, times: Sequence[tuple[int, Interval]], lag: flo
         return "the lag was set"
     if is_flat:
         return f"from {lag:.3g} s on the slowest relaxation time changes by less than 10 %"
-    return "the slowest relaxation time has no plateau, so that the shortest lag was taken"
+    return "the slowest relaxation time has no plateau, so that the shortest lag was chosen"
 
 
 def _warnings(
@@ -605,18 +677,18 @@ def _warnings(
     found = []
     if not is_slow:
         found.append(
-            f"No slow mode is confirmed by {work.folds.over} left out (memory {size:.2f}): expect no slow states."
+            f"No slow mode is confirmed by held-out {work.folds.over} (memory {size:.2f}): expect no slow states."
         )
     elif not is_flat:
-        found.append("The slowest relaxation time still changes with the lag: it is no property of the animal yet.")
+        found.append("The slowest relaxation time still changes with the lag: it is not yet a property of the animal.")
     slow, predictive = lengths
     if is_slow and max(slow, predictive) > 2 * min(slow, predictive):
         found.append(
-            f"Slow states ask for {slow} frames and prediction for {predictive}: one model does not serve both equally."
+            f"Slow states need {slow} frames and prediction needs {predictive}: one model does not serve both equally."
         )
     visits = int(work.postures.segments.count_rows().sum()) // n_states
     if n_states < FIRST_STATES // 2:
         found.append(f"A small model: {n_states} microstates, each visited {visits:,} times; more data allow more.")
     if work.folds.over == "blocks":
-        found.append("Fewer than five animals: blocks of time were left out, which tell nothing about other animals.")
+        found.append("Fewer than five animals: blocks of time were held out, which say nothing about other animals.")
     return found

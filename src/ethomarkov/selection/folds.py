@@ -1,4 +1,4 @@
-"""Parts of a recording that are left out in turn."""
+"""Parts of a recording that are held out in turn."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ FEWEST_ANIMALS, N_BLOCKS = 5, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folds:
-    """Animals, or blocks of time of few animals, and the fold in which each is left out.
+    """Animals, or blocks of time of few animals, and the fold in which each is held out.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Folds:
 
     @classmethod
     def from_segments(cls, segments: Segments) -> "Folds":
-        """Leave out animals; blocks of equal length where there are fewer than five."""
+        """Assign animals to folds; blocks of equal length where there are fewer than five animals."""
         if segments.n_individuals >= FEWEST_ANIMALS:
             unit, over = np.asarray(segments.row_individual), "animals"
         else:
@@ -45,13 +45,13 @@ class Folds:
         return cls(unit=unit, fold=unit % max(n_folds, 1), n_units=n_units, n_folds=n_folds, over=over)
 
     def pairs(self, segments: Segments, lag: int) -> tuple[IntArray, IntArray]:
-        """List the rows that are a lag apart, both in the same unit."""
+        """List the pairs of rows that are a lag apart in the same unit."""
         first, last = segments.pairs(lag)
         same = self.unit[first] == self.unit[last]
         return first[same], last[same]
 
     def learned(self, fold: int) -> BoolArray:
-        """Flag the rows that are learned from while a fold is left out."""
+        """Flag the rows of the training set while a fold is held out."""
         return np.asarray(self.fold != fold)
 
 

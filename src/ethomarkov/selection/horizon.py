@@ -1,4 +1,4 @@
-"""How far ahead postures can be predicted at all: the time by which everything else is measured."""
+"""How far ahead postures can be predicted: the timescale of all comparisons."""
 
 import numpy as np
 
@@ -16,19 +16,19 @@ RIDGE = 1e-6
 
 
 def predictability_horizon(postures: Series, folds: Folds) -> int:
-    """Find the first lag, in frames, at which a tenth of the variance is no longer predicted in parts left out.
+    """Find the first lag, in frames, at which less than a tenth of the held-out variance is predicted.
 
     Parameters
     ----------
     postures
         Components are given equal weight.
     folds
-        What is left out in turn.
+        Parts that are held out in turn.
 
     Notes
     -----
     The prediction is linear, from the present and a few frames before it: the horizon only sets the scale of windows
-    and lags that are tried, and asks for no number that knows the animal or the frame rate.
+    and lags that are tried, and needs no number that depends on the animal or the frame rate.
     """
     values = np.asarray(postures.values, dtype=float)
     known = values[postures.segments.valid]
@@ -44,7 +44,7 @@ def predictability_horizon(postures: Series, folds: Folds) -> int:
 
 
 def _present(postures: Series, lag: int, folds: Folds) -> IntArray:
-    """List rows with a past and a future in the same animal or block, at most so many."""
+    """List rows with a past and a future in the same animal or block, at most MOST_ROWS."""
     reach = PAST_FRAMES[-1]
     rows = postures.segments.window_starts(reach + lag + 1) + reach
     rows = rows[folds.unit[rows - reach] == folds.unit[rows + lag]]

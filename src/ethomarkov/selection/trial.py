@@ -1,4 +1,4 @@
-"""What animals that were left out say about a length of sequences and a number of microstates."""
+"""Held-out scores of a sequence length and a number of microstates."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ from ethomarkov.states.delays import DelayEmbedding
 from ethomarkov.states.partition import principal_directions, seed_rows
 
 ROWS_PER_STATE, FEWEST_ROWS, MOST_ROWS = 40, 5_000, 30_000
-"""Sequences from which trial microstates are found."""
+"""Sequences from which trial microstates are learned."""
 ITERATIONS = 10
 N_CELLS = 64
-"""Into which the future block is divided; the same for all candidates."""
+"""Cells into which the future block is divided; the same for all candidates."""
 N_MODES = 4
 """Slow modes that are followed, at most."""
 PRIOR = 1.0
@@ -34,11 +34,11 @@ class Scale:
     reach
         Longest sequence that is tried.
     far
-        Lags at which memory is measured; no two sequences so far apart overlap. The last one only tells how fast it
-        decays.
+        Lags at which memory is measured; sequences this far apart do not overlap. The last one is only used for the
+        decay.
     fit_lags
-        Lags of the transitions whose slow modes are followed, taken together: a wave that is seen every full turn at
-        one of them is not at the others.
+        Lags of the transitions whose slow modes are computed, together: a wave that is sampled every full turn at one
+        of them is not at the others.
     block
         Length of the future block that is predicted.
     """
@@ -50,7 +50,7 @@ class Scale:
 
     @classmethod
     def from_reach(cls, reach: int) -> "Scale":
-        """Set all times by the longest sequence."""
+        """Derive all times from the longest sequence."""
         far, fit_lags = (
             tuple(sorted({max(1, round(share * reach)) for share in shares})) for shares in (FAR_SHARES, FIT_SHARES)
         )
@@ -59,19 +59,19 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """Sums over every unit that was left out, from which scores and their errors follow.
+    """Sums over every held-out unit, from which scores and their errors follow.
 
     Parameters
     ----------
     moments
-        Of the slow modes that the others define: variance, then products at the lags of the scale; one entry per unit
-        and mode, the slowest first.
+        Of the slow modes defined by the other units: variance, then products at the lags of the scale; one entry per
+        unit and mode, the slowest first.
     n_pairs
-        How many products of each, one row per unit.
+        Number of products of each, one row per unit.
     information
-        Nats that the state tells about the future block, summed; one entry per unit.
+        Information of the microstate about the future block in nats, summed; one entry per unit.
     n_blocks
-        How many blocks.
+        Number of blocks.
     """
 
     moments: FloatArray
@@ -80,7 +80,7 @@ class Trial:
     n_blocks: FloatArray
 
     def autocorrelation(self, weights: FloatArray | None = None) -> FloatArray:
-        """Memory of every slow mode (row) at the lags of the scale, of units with some weights."""
+        """Compute the autocorrelation of every slow mode (row) at the lags of the scale, for weighted units."""
         units = np.ones(len(self.moments)) if weights is None else weights
         mean = np.tensordot(units, self.moments, 1) / np.maximum(np.asarray(units @ self.n_pairs), 1.0)
         variance = mean[:, :1]
@@ -88,11 +88,11 @@ class Trial:
         return curves
 
     def memory(self, weights: FloatArray | None = None) -> FloatArray:
-        """Mean autocorrelation of every slow mode at lags at which no sequences overlap."""
+        """Compute the mean autocorrelation of every slow mode at lags at which no sequences overlap."""
         return np.asarray(self.autocorrelation(weights)[:, :-1].mean(axis=1))
 
     def nats(self, weights: FloatArray | None = None) -> float:
-        """Information about the future block."""
+        """Compute the mean information about the future block, in nats."""
         units = np.ones(len(self.moments)) if weights is None else weights
         return float(units @ self.information) / max(float(units @ self.n_blocks), 1.0)
 
@@ -100,24 +100,24 @@ class Trial:
 def try_candidate(
     postures: Series, folds: Folds, scale: Scale, candidate: tuple[int, int], seed: int, *, future: IntArray
 ) -> Trial:
-    """Learn microstates and their slow mode from all folds but one, and look at the one; each in turn.
+    """Learn microstates and their slow modes from all folds but one, and score the held-out one; each in turn.
 
     Parameters
     ----------
     postures, folds
-        The recording, and what is left out.
+        The recording, and the parts that are held out.
     scale
         Of times.
     candidate
         Frames per sequence, and microstates.
     seed
-        Of the microstates.
+        Random seed of the microstates.
     future
         Cell of the block that follows every row; ``-1`` where there is none.
     """
     n_delays, n_states = candidate
     sequences = DelayEmbedding(n_delays).transform(postures)
-    ends = n_delays - 1 - (n_delays - 1) // 2  # a sequence is kept at its middle, and ends so many frames later
+    ends = n_delays - 1 - (n_delays - 1) // 2  # a sequence is labelled at its middle, and ends this many frames later
     after = np.roll(future, -ends)
     after[len(after) - ends :] = -1
     n_lags = 1 + len(scale.far)
@@ -139,7 +139,7 @@ def try_candidate(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """Rows of sequences, and which of them are learned from while a fold is left out."""
+    """Rows of sequences, and which of them are in the training set while a fold is held out."""
 
     segments: Segments
     folds: Folds
@@ -148,7 +148,7 @@ class _Rows:
 
 
 def future_cells(postures: Series, folds: Folds, block: int, seed: int) -> IntArray:
-    """Divide what follows every frame into cells: what is to be predicted, whatever the candidate.
+    """Divide the future of every frame into cells: the target of prediction, the same for all candidates.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def future_cells(postures: Series, folds: Folds, block: int, seed: int) -> IntAr
     block
         Frames that follow a frame.
     seed
-        Of the cells.
+        Random seed of the cells.
     """
     sequences = DelayEmbedding(block).transform(postures)
     everything = np.ones(len(sequences.values), dtype=bool)
@@ -172,7 +172,7 @@ def future_cells(postures: Series, folds: Folds, block: int, seed: int) -> IntAr
 
 
 def label_by_others(sequences: Series, learned: BoolArray, n_states: int, rng: np.random.Generator) -> IntArray:
-    """Find microstates in some of the sequences, and label all; ``-1`` where there is no sequence."""
+    """Learn microstates from some of the sequences, and label all; ``-1`` where there is no sequence."""
     from ethomarkov.states.kmeans import NearestCenters, lloyd
 
     rows = np.flatnonzero(sequences.segments.valid)
@@ -191,7 +191,7 @@ def label_by_others(sequences: Series, learned: BoolArray, n_states: int, rng: n
 
 
 def slowest_modes(counts: FloatArray) -> FloatArray:
-    """Find the slowest modes of counts averaged with those of reversed time: one row each, zero where nothing was seen.
+    """Compute the slowest modes of counts averaged with those of reversed time: one row each, zero where unvisited.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def _count(labels: IntArray, rows: _Rows, lags: tuple[int, ...]) -> FloatArray:
 
 
 def _add_moments(sums: Trial, modes: FloatArray, labels: IntArray, rows: _Rows, scale: Scale) -> None:
-    """Add products of the modes, on rows left out, at the lags of the scale."""
+    """Add products of the modes, on held-out rows, at the lags of the scale."""
     here = ~rows.learned & rows.segments.valid
     if not here.any():
         return
@@ -240,7 +240,7 @@ def _add_moments(sums: Trial, modes: FloatArray, labels: IntArray, rows: _Rows, 
 
 
 def _add_information(sums: Trial, labels: IntArray, future: IntArray, rows: _Rows) -> None:
-    """Add what the state of rows left out tells about the future, by the law that the others define."""
+    """Add the information of held-out microstates about the future, by the law of the training set."""
     known, unit = rows.segments.valid & (future >= 0), rows.folds.unit
     n_cells = int(future.max(initial=1)) + 1
     train, test = np.flatnonzero(known & rows.learned), np.flatnonzero(known & ~rows.learned)

@@ -107,7 +107,7 @@ def test_a_sequence_longer_than_any_stretch_is_refused():
 def test_one_animal_is_judged_on_blocks_and_says_so():
     choice = choose_model(make_system("overlapping", 1, 300.0, 0).series)
     assert choice.over == "blocks"
-    assert any("tell nothing about other animals" in warning for warning in choice.warnings)
+    assert any("say nothing about other animals" in warning for warning in choice.warnings)
 
 
 # --- how it is told ---------------------------------------------------------------------------------------------------
