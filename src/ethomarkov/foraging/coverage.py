@@ -9,6 +9,7 @@ import numpy as np
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion.ensemble import Measure
 from ethomarkov.locomotion.resistive import body_modes, skeletons
@@ -22,19 +23,19 @@ MOST_CELLS = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepSettings:
-    """How a body covers ground.
+    """Settings of the area that a body covers.
 
     Parameters
     ----------
     width
-        Of the body, in body lengths.
+        Width of the body in body lengths.
     cells_per_width
-        Cells of the grid across the body. With two, the area that a crawling worm sweeps in 100 s is too small by
-        0.1 to 0.5 %; with four, by less than 0.1 %, in three times the time.
+        Number of cells of the grid across the body. With two, the area that a crawling worm sweeps in 100 s is too
+        small by 0.1 to 0.5 %; with four, by less than 0.1 %, in three times the time.
     centre
         Where distances are counted from: the head, as published, or the centroid, at the start of each run.
     body_length
-        Of the animal, in the unit of its path; everything here is in body lengths.
+        Length of the animal in the unit of its path; everything here is in body lengths.
     method
         "capsule" draws the body in every frame and in between; "paper" is the published raster of points.
     """
@@ -63,7 +64,7 @@ class SweepSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint(Result):
-    """The cells that a body covered in one run, in the order in which it came to them.
+    """Cells of a grid that a body covered in one run, in the order in which it came to them.
 
     Parameters
     ----------
@@ -108,18 +109,18 @@ class Footprint(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage(Result):
-    """How much of discs around the start the body covered, one row per run.
+    """Area that the body covered, and its share of discs around the start, one row per run.
 
     Parameters
     ----------
     radii
-        Of the discs, in body lengths.
+        Radii of the discs in body lengths.
     share
         Covered share of each disc.
     area
-        Covered in the whole plane, in squared body lengths.
+        Area covered in the whole plane, in squared body lengths.
     duration
-        Of each run.
+        Duration of each run.
     """
 
     radii: FloatArray = array_field("radius", unit="body lengths")
@@ -129,6 +130,12 @@ class Coverage(Result):
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def headline(self) -> str:
+        """Give the number of runs and the mean area that they cover."""
+        known = self.area[np.isfinite(self.area)]
+        area = f", mean area {known.mean():.3g} body lengths²" if known.size else ""
+        return f"{count_of(self.area.size, 'run')}{area}"
 
 
 def food_radii(n: int = N_RADII) -> FloatArray:

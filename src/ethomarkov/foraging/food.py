@@ -1,4 +1,4 @@
-"""Food around the start of a path, and how likely each behaviour is to find it."""
+"""Food around the start of a path, and how likely each state is to find it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from ethomarkov._core.interval import Interval, interval_of_mean
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.foraging.coverage import Footprint, SweepSettings, count_disc_cells, coverage_measure, food_radii
 from ethomarkov.locomotion.ensemble import CrawlSettings, crawl, gather
@@ -168,21 +169,21 @@ def _check_positive(value: float, name: str) -> None:
         raise InputFormatError(f"{name}={value!r}; a positive number of body lengths is needed.")
 
 
-# --- which behaviour finds it ----------------------------------------------------------------------------------------
+# --- which state finds it ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateCoverage(Result):
-    """How much of discs around the start animals cover that never leave a state.
+    """Share of discs around the start that animals cover which never leave a state.
 
     Parameters
     ----------
     names
-        Of the states.
+        Names of the states.
     radii
-        Of the discs.
+        Radii of the discs.
     share
-        Covered share of each disc, in every run.
+        Covered share of each disc, in every run of every state.
     """
 
     names: tuple[str, ...]
@@ -198,6 +199,11 @@ class StateCoverage(Result):
             )
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the number of states, runs and radii."""
+        n_states, n_runs, n_radii = self.share.shape
+        return f"{count_of(n_states, 'state')}, {count_of(n_runs, 'run')} of each, {count_of(n_radii, 'disc')}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoodCurve(Result):
@@ -206,23 +212,25 @@ class FoodCurve(Result):
     Parameters
     ----------
     names
-        Of the states.
+        Names of the states.
     radii
-        Of the discs in which food is spread evenly.
+        Radii of the discs in which food is spread evenly.
     probability
         p(food | r, state); sums to one over the states.
     low, high
         Limits of the 95 % interval of the mean over runs, by bootstrap.
     run_low, run_high
-        Between which 95 % of the runs lie.
-    average, average_low, average_high
-        Of the animal that divides its time as `time_share`, with the interval over runs.
+        Limits between which 95 % of the runs lie.
+    average
+        Probability of the animal that divides its time as `time_share`.
+    average_low, average_high
+        Limits of its 95 % interval over runs.
     time_share
         Share of time in each state, π.
     normalisation
-        See `food_curve`.
+        How coverage becomes a probability: "mean" or "paired"; see `food_curve`.
     n_runs
-        In each state.
+        Number of runs in each state.
     """
 
     names: tuple[str, ...]
@@ -246,24 +254,34 @@ class FoodCurve(Result):
         """Interpolate the probability of every state at one radius, on the logarithm of the radius."""
         return np.array([np.interp(np.log(radius), np.log(self.radii), row) for row in self.probability])
 
+    def headline(self) -> str:
+        """Give the number of states and the range of radii."""
+        reach = f", radii {self.radii[0]:.3g} to {self.radii[-1]:.3g} body lengths" if self.radii.size else ""
+        return f"{count_of(len(self.names), 'state')}{reach}, {count_of(self.n_runs, 'run')} of each"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching(Result):
-    """How well animals divide their time as their states find food.
+    """Time that animals spend in their states, beside the food that they find there.
 
     Parameters
     ----------
     names
-        Of the states.
+        Names of the states.
     radius
-        Of the disc of food.
+        Radius of the disc of food, in body lengths.
     efficiency
-        p(food | radius, state), with its intervals over runs.
+        p(food | radius, state), the probability to find food in each state.
+    efficiency_low, efficiency_high
+        Limits of the efficiency over runs; see `spread`.
     time_share
-        Mean share of time over animals, with its intervals over animals.
-    slope, correlation
-        Of the line of efficiency against time, fitted over states, and Pearson's; their intervals resample animals
-        and runs together.
+        Share of time in each state, mean over animals.
+    time_low, time_high
+        Limits of the 95 % interval of the share of time over animals.
+    slope
+        Slope of the line of efficiency against time, fitted over states; bootstrap over animals and runs.
+    correlation
+        Pearson correlation of efficiency and time over states; bootstrap over animals and runs.
     mismatch
         Half the summed difference of the two distributions: the share of time that would have to move for a match.
     spread
@@ -285,6 +303,13 @@ class Matching(Result):
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def headline(self) -> str:
+        """Give the correlation of time and food over states."""
+        return (
+            f"correlation of time and food within {self.radius:.3g} body lengths {self.correlation.estimate:.2f} over "
+            f"{count_of(len(self.names), 'state')}"
+        )
 
 
 def cover_states(  # noqa: PLR0913 (the one entry point of a simulation keeps its options flat)

@@ -1,13 +1,16 @@
-"""What each state finds: food found by animals that never leave it."""
+"""Probability that animals which never leave a state find food."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import time_budget
 from ethomarkov.coarse.tree import StateTree
 from ethomarkov.foraging.coverage import SweepSettings
@@ -15,19 +18,24 @@ from ethomarkov.foraging.food import FoodCurve, Matching, StateCoverage, cover_s
 from ethomarkov.locomotion.ensemble import CrawlSettings
 from ethomarkov.model.behaviour import BehaviourModel
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForageSettings:
-    """How animals forage.
+    """Settings of foraging animals.
 
     Parameters
     ----------
-    n_runs, seconds
-        Runs in every state, and their duration.
+    n_runs
+        Number of runs in every state.
+    seconds
+        Duration of every run in seconds.
     sweep
         Width of the body and the grid; 5 % of the length by default, or the published raster.
     seed
-        Of the runs.
+        Random seed of the runs.
     """
 
     n_runs: int = 1000
@@ -38,18 +46,18 @@ class ForageSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foraging(Result):
-    """What the states of a level find.
+    """Food found in the states of a level.
 
     Parameters
     ----------
     level
-        Number of states.
+        Number of states at the level.
     coverage
         Share of discs around the start that runs in each state cover.
     curve
         Probability that food is found in each state, against its distance.
     matching
-        The same in the largest disc, against the time that animals spend in each state.
+        Probability that food is found in the largest disc, against the time that animals spend in each state.
     """
 
     level: int
@@ -57,16 +65,37 @@ class Foraging(Result):
     curve: FoodCurve
     matching: Matching
 
+    def headline(self) -> str:
+        """Give the number of states and runs, and the correlation of time and food."""
+        return f"{count_of(self.curve.n_runs, 'run')} in each of {self.level} states; {self.matching.headline()}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the probability to find food in every state at every radius in body lengths."""
+        curve = self.curve
+        return frame_of(
+            {
+                "state": name,
+                "radius": float(radius),
+                "coverage": float(self.coverage.share[k, :, r].mean()),
+                "probability": float(curve.probability[k, r]),
+                "low": float(curve.low[k, r]),
+                "high": float(curve.high[k, r]),
+                "time_share": float(self.matching.time_share[k]),
+            }
+            for k, name in enumerate(curve.names)
+            for r, radius in enumerate(curve.radii)
+        )
+
 
 def state_shares(tree: StateTree, level: int) -> FloatArray:
-    """Give the shares of time of the states of a level, of the time that has a state.
+    """Compute the shares of time of the states of a level, of the time that has a state.
 
     The published tree leaves some microstates without one, so that its measures need not sum to one.
 
     Parameters
     ----------
     tree
-        Of states.
+        Tree of states.
     level
         Number of states.
     """
@@ -83,7 +112,7 @@ def forage_states(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Foraging:
-    """Let animals forage that never leave a state, and compare the states.
+    """Simulate animals that never leave a state, and measure how likely they are to find food.
 
     Parameters
     ----------

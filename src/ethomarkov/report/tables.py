@@ -1,7 +1,7 @@
 """Results as tables: rows of named values, by file name, as commands write them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +14,11 @@ from ethomarkov.locomotion.displacement import Diffusion
 from ethomarkov.model.application import QUANTITIES, Application
 from ethomarkov.model.kinetics import Kinetics
 from ethomarkov.model.paths import Reconstruction, measured_diffusion
-from ethomarkov.validation.splits import CrossValidation
 from ethomarkov.validation.validate import Validation
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ethomarkov.study import Study
 
 Row = dict[str, object]
@@ -46,17 +47,11 @@ def animal_tables(study: "Study") -> Tables:
 
 
 def _animal_rows(study: "Study") -> Iterator[Row]:
-    table, names = study.animals, study.names(study.finest)
-    for k, individual in enumerate(table.individuals):
-        yield {
-            "individual": individual,
-            "file": table.files[k],
-            "frames": int(table.frames[k]),
-            "windows": int(table.windows[k]),
-            "transitions": int(table.transitions[k]),
-            "entropy_rate_nat_per_s": _number(table.entropy_rates[k]),
-            **{f"share_{name.replace(' ', '_')}": _number(table.shares[k, j]) for j, name in enumerate(names)},
-        }
+    table = study.animals.table().drop(columns="is_example")
+    names = [f"share_{name.replace(' ', '_')}" for name in study.names(study.finest)]
+    table.columns = [*table.columns[: -len(names)], *names]
+    for row in _rows(table):
+        yield {name: _number(value) if isinstance(value, float) else value for name, value in row.items()}
 
 
 def application_tables(application: Application) -> Tables:
@@ -201,84 +196,23 @@ def _path_rows(rebuilt: Reconstruction, spread: Diffusion | None) -> Iterator[Ro
         yield row
 
 
-def foraging_tables(found: Foraging) -> Tables:
-    """List what states find, against the distance of food."""
-    return {"forage.csv": _foraging_rows(found)}
-
-
-def _foraging_rows(found: Foraging) -> Iterator[Row]:
-    curve = found.curve
-    for k, name in enumerate(curve.names):
-        for r, radius in enumerate(curve.radii):
-            yield {
-                "state": name,
-                "radius": float(radius),
-                "coverage": float(found.coverage.share[k, :, r].mean()),
-                "probability": float(curve.probability[k, r]),
-                "low": float(curve.low[k, r]),
-                "high": float(curve.high[k, r]),
-                "time_share": float(found.matching.time_share[k]),
-            }
+def foraging_tables(foraging: Foraging) -> Tables:
+    """List the probability to find food in every state, against its distance."""
+    return {"forage.csv": _rows(foraging.table())}
 
 
 # --- validation ------------------------------------------------------------------------------------------------------
 
 
-def validation_tables(found: Validation) -> Tables:
+def validation_tables(validation: Validation) -> Tables:
     """List agreements over all animals, checks of every animal, and cross-validations."""
-    checks = (
-        asdict(check) | {"agrees": check.agrees if check.is_known else ""}
-        for one in found.animals
-        for check in one.checks
-    )
+    splits = validation.cross_validation.items()
     return {
-        "validation.csv": _agreement_rows(found),
-        "checks.csv": checks,
-        "cross_validation.csv": _split_rows(found.cross_validation),
+        "validation.csv": _rows(validation.table()),
+        "checks.csv": (row for one in validation.animals for row in _rows(one.table())),
+        "cross_validation.csv": ({"kind": kind, **row} for kind, one in splits for row in _rows(one.table())),
     }
 
 
-def _agreement_rows(found: Validation) -> Iterator[Row]:
-    for row in found.agreements:
-        yield {
-            "statistic": row.name,
-            "unit": row.unit,
-            "data": row.data.estimate,
-            "data_low": row.data.low,
-            "data_high": row.data.high,
-            "simulation": row.simulation.estimate,
-            "simulation_low": row.simulation.low,
-            "simulation_high": row.simulation.high,
-            "over": row.data.over,
-            "animals_agree": row.n_agree,
-            "animals": row.n_animals,
-            "agrees": row.agrees,
-        }
-
-
-def _split_rows(found: Mapping[str, CrossValidation]) -> Iterator[Row]:
-    for kind, one in found.items():
-        for name, comparison in one.comparisons.items():
-            if comparison.test.ndim != 3:  # curves are drawn, not listed
-                continue
-            inside, bias = comparison.inside(), comparison.bias()
-            for animal in range(len(inside)):
-                for column in range(inside.shape[1]):
-                    yield {
-                        "kind": kind,
-                        "statistic": name,
-                        "number": column,
-                        "animal": one.individuals[animal],
-                        "test_mean": _known_mean(comparison.test[:, animal, column]),
-                        "simulated_mean": _known_mean(comparison.simulated[:, animal, :, column]),
-                        "bias": float(bias[animal, column]),
-                        "share_inside": float(inside[animal, column]),
-                        "expected_inside": comparison.level,
-                        "repeats": len(comparison.test),
-                    }
-
-
-def _known_mean(values: FloatArray) -> float:
-    """Average what is known; NaN where nothing is, as rates of states that were never left."""
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else float("nan")
+def _rows(table: "pd.DataFrame") -> Iterator[Row]:
+    yield from ({str(name): value for name, value in row.items()} for row in table.to_dict("records"))

@@ -1,4 +1,4 @@
-"""What a study costs on this machine: time and memory of its stages, how they grow, and what a larger one needs."""
+"""Time and memory of the stages of a study on this machine, their growth with size, and extrapolation."""
 
 import importlib.metadata
 import json
@@ -14,18 +14,15 @@ import numpy as np
 
 from ethomarkov._core.result import Result
 from ethomarkov._core.types import Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.study.defaults import BENCH_WORMS, WORM_SECONDS
 from ethomarkov.study.graph import TICKS, peak_memory
 from ethomarkov.study.provenance import PROVENANCE_FILE
 from ethomarkov.study.settings import Settings
 from ethomarkov.study.study import run_study
 from ethomarkov.synthetic import SyntheticWorms, simulate_worms
 
-WORM_SECONDS = 2100.0
-PAPER_FRAMES = 12 * 33_600
-"""Of the published recordings: twelve worms of 35 minutes at 16 Hz."""
-N_WORMS = (2, 4, 8)
-"""Never a single worm: a core that works alone is faster than two at once, which would look like growth."""
 KEEPING = "keeping"
 """What is no stage: fingerprints of inputs, and writing results as they come and in the end."""
 FIRST_USE = {"n_states": 20, "n_resamples": 1, "n_walks": 2, "simulated_minutes": 1.0}
@@ -36,16 +33,20 @@ LEAST_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """Where the time was measured.
+    """The machine on which time was measured.
 
     Parameters
     ----------
-    processor, cores, memory_gb
-        Name, number, and memory; NaN where the system does not tell.
+    processor
+        Name of the processor.
+    cores
+        Number of cores.
+    memory_gb
+        Memory in GB; NaN where the system does not tell.
     system
         Operating system.
     versions
-        Of Python and of the packages that do the work.
+        Versions of Python and of the packages that do the work.
     """
 
     processor: str
@@ -56,7 +57,7 @@ class Machine:
 
     @property
     def sentence(self) -> str:
-        """Describe it in a line."""
+        """Describe the machine in a line."""
         memory = "" if np.isnan(self.memory_gb) else f", {self.memory_gb:.0f} GB"
         cores = f"{self.cores} core{'' if self.cores == 1 else 's'}"
         return f"{self.processor}, {cores}{memory}, {self.system}; {', '.join(self.versions)}"
@@ -64,18 +65,20 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageCost:
-    """What one stage took at one size.
+    """Time and memory of one stage at one size.
 
     Parameters
     ----------
     stage
-        Its name.
+        Name of the stage.
     n_frames
-        Recorded.
-    seconds, cpu_seconds
-        On the clock, and of all processors.
+        Number of recorded frames.
+    seconds
+        Seconds on the clock.
+    cpu_seconds
+        Seconds of all processors together.
     peak_gb
-        Largest memory of the process up to then.
+        Largest memory of the process up to then, in GB.
     """
 
     stage: str
@@ -87,18 +90,20 @@ class StageCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench(Result):
-    """What studies of several sizes took.
+    """Time and memory of studies of several sizes.
 
     Parameters
     ----------
-    machine, threads
-        Where, and on how many cores.
+    machine
+        The machine on which time was measured.
+    threads
+        Number of cores in use.
     settings
-        Of the studies.
+        Settings of the studies.
     costs
-        Of every stage at every size, smaller sizes first.
+        Time and memory of every stage at every size, smaller sizes first.
     first_use_seconds
-        Of a tiny study before, in which kernels are compiled if they were not yet; no part of the costs.
+        Seconds of a tiny study before, in which kernels are compiled if they were not yet; no part of the costs.
     """
 
     machine: Machine
@@ -107,9 +112,14 @@ class Bench(Result):
     costs: tuple[StageCost, ...]
     first_use_seconds: float
 
+    def headline(self) -> str:
+        """Give the number of stages, the largest size and the machine."""
+        largest = f", up to {count_of(max(self.sizes), 'frame')}" if self.costs else ""
+        return f"{count_of(len(self.stages), 'stage')}{largest}, {self.machine.sentence}"
+
     @property
     def stages(self) -> tuple[str, ...]:
-        """Names in their order."""
+        """Names of the stages in their order."""
         return tuple(dict.fromkeys(cost.stage for cost in self.costs))
 
     @property
@@ -151,7 +161,7 @@ class Bench(Result):
 
 
 def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Give the slope of values against sizes, both in logarithms; NaN where a value is not positive.
+    """Fit the slope of values against sizes, both in logarithms; NaN where a value is not positive.
 
     Examples
     --------
@@ -192,7 +202,7 @@ def extrapolate(sizes: Sequence[float], values: Sequence[float], size: float) ->
 
 
 def bench_study(
-    n_worms: Sequence[int] = N_WORMS,
+    n_worms: Sequence[int] = BENCH_WORMS,
     settings: Settings | None = None,
     *,
     seconds: float = WORM_SECONDS,
@@ -282,7 +292,7 @@ def _part_of(progress: Progress | None, before: float, share: float) -> Progress
 
 
 def describe_machine() -> Machine:
-    """Tell on what this runs."""
+    """Describe the machine on which this runs."""
     packages = ("numpy", "scipy", "numba")
     return Machine(
         processor=_processor_name(),

@@ -1,16 +1,22 @@
-"""In which order behaviour goes round: net transitions between states that the way back does not balance."""
+"""Circulation: net transitions between states, which the reverse transitions do not balance."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ethomarkov._core.interval import jackknife_interval, leave_one_out
 from ethomarkov._core.result import Result, array_field, freeze_arrays
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.passage import resampled_units
 from ethomarkov.model.behaviour import BehaviourModel
 from ethomarkov.states import Symbols
 from ethomarkov.study.stage import stage
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,16 +26,18 @@ class Circulation(Result):
     Parameters
     ----------
     names
-        Of the states.
+        Names of the states.
     net
-        Transitions per second from each state (row) to each other one (column), less those back.
+        Transitions per second from each state (row) to each other one (column), less the reverse transitions.
     low, high
-        Limits of the 95 % interval.
+        Limits of the 95 % interval of the net transitions.
     share
-        Of all changes of state, those that no change back balances: 0 where time has no direction, 1 on a one-way ring.
+        Share of transitions that no reverse transition balances: 0 under detailed balance, 1 on a one-way ring.
         Chance alone makes it larger than 0, so that `low` and `high` decide whether a state really follows another.
-    over, n
-        Units of the intervals, in words, and how many.
+    over
+        What the intervals were taken over, in words: "animals", or "blocks" of a single one.
+    n
+        Number of animals or blocks.
     """
 
     names: tuple[str, ...]
@@ -43,10 +51,35 @@ class Circulation(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the share of transitions that no reverse transition balances."""
+        return f"{self.share:.0%} of transitions between {count_of(len(self.names), 'state')} unbalanced"
+
+    def table(self) -> "pd.DataFrame":
+        """List net transitions per second between every two states, with their 95 % intervals."""
+        return frame_of(
+            {
+                "from": before,
+                "to": after,
+                "net": float(self.net[i, j]),
+                "low": float(self.low[i, j]),
+                "high": float(self.high[i, j]),
+            }
+            for i, before in enumerate(self.names)
+            for j, after in enumerate(self.names)
+            if i != j
+        )
+
 
 @stage(role="analysis", seconds=lambda size: 1e-6 * size.n_frames)
 def circulation(model: BehaviourModel, *, level: int) -> Circulation:
-    """Measure net transitions between the states of a level, seen one lag apart."""
+    """Measure net transitions between the states of a level, one lag apart.
+
+    Parameters
+    ----------
+    level
+        Number of states at the level; the finest by default.
+    """
     states, names = model.states(level), model.names(level)
     counts, over = _count_pairs(states, model.chain.lag)
     net = _net_flux(counts.sum(axis=0), model.chain.lag)

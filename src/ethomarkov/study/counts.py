@@ -1,10 +1,10 @@
-"""The second pass over a source: microstates of every frame, transitions of all animals, and shares of time."""
+"""Second pass over a source: microstates of every frame, transitions of all animals, and shares of time."""
 
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from scipy import sparse
 from ethomarkov import __version__
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.io.digest import digest
 from ethomarkov.io.results import load_attrs, load_results, save_results
@@ -26,25 +27,36 @@ from ethomarkov.study.store import note_damage
 from ethomarkov.study.survey import Survey
 from ethomarkov.study.version import code_version
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LABELS_SCHEMA = "ethomarkov-labels/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts(Result):
-    """Transitions of all animals, and a few numbers of each.
+    """Transitions of all animals, and the amount of data of each.
 
     Parameters
     ----------
-    lagged, framewise
-        Transitions of all animals at the lag, and from frame to frame.
-    individuals, files
-        Names of the animals, prefixed with their file where they collide, and labels of their files.
-    frames, windows, transitions
-        Complete postures, posture sequences, and pairs of them one lag apart.
+    lagged
+        Transitions of all animals at the lag.
+    framewise
+        Transitions of all animals from frame to frame.
+    individuals
+        Names of the animals, prefixed with their file where they collide.
+    files
+        Labels of their files.
+    frames
+        Number of complete postures of every animal.
+    windows
+        Number of posture sequences of every animal.
+    transitions
+        Number of pairs of posture sequences one lag apart of every animal.
     entropy_rates
-        Of the animal's own chain from frame to frame; NaN with fewer sequences than microstates.
+        Entropy rate of the animal's own chain from frame to frame; NaN with fewer sequences than microstates.
     visits
-        Sequences of every animal (row) in each microstate.
+        Number of sequences of every animal (row) in each microstate.
     """
 
     lagged: sparse.csr_array
@@ -63,22 +75,31 @@ class Counts(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnimalTable(Result):
-    """A few numbers of every animal.
+    """Amount of data, entropy rate and shares of time of every animal.
 
     Parameters
     ----------
-    individuals, files
-        Names of the animals, and labels of their files; empty labels for a recording in memory.
+    individuals
+        Names of the animals.
+    files
+        Labels of their files; empty for a recording in memory.
     is_example
         Whether the study holds the animal's frames; all others only enter the chain.
-    frames, windows, transitions, entropy_rates
-        As in `Counts`.
+    frames
+        Number of complete postures of every animal.
+    windows
+        Number of posture sequences of every animal.
+    transitions
+        Number of pairs of posture sequences one lag apart of every animal.
+    entropy_rates
+        Entropy rate of the animal's own chain from frame to frame; NaN with fewer sequences than microstates.
     shares
         Share of the animal's time in each state of the finest level; NaN where it has no sequence in any.
     entropy_rate
-        Of the chain of all animals from frame to frame, in nats per second.
+        Entropy rate of the chain of all animals from frame to frame.
     n_unseen
-        Microstates left out of the chain because no example visits them, so that nothing could be simulated there.
+        Number of microstates left out of the chain because no example visits them, so that nothing could be simulated
+        there.
     """
 
     individuals: tuple[str, ...]
@@ -94,6 +115,29 @@ class AnimalTable(Result):
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def headline(self) -> str:
+        """Give the number of animals and frames."""
+        return f"{count_of(len(self.individuals), 'animal')}, {count_of(int(self.frames.sum()), 'frame')}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the animals: amount of data, entropy rate, and share of time in each state of the finest level."""
+        import pandas as pd
+
+        n_animals = len(self.frames)
+        shares = {f"share_{k + 1}": self.shares[:, k] for k in range(self.shares.shape[1])}
+        return pd.DataFrame(
+            {
+                "individual": [*self.individuals, *[""] * n_animals][:n_animals],
+                "file": [*self.files, *[""] * n_animals][:n_animals],
+                "is_example": self.is_example,
+                "frames": self.frames,
+                "windows": self.windows,
+                "transitions": self.transitions,
+                "entropy_rate_nat_per_s": self.entropy_rates,
+                **shares,
+            }
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -128,7 +172,7 @@ def count_files(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Counts:
-    """Read every file again: label its frames, write the labels, and add up the transitions.
+    """Label the frames of every file, write the labels, and add up the transitions.
 
     Parameters
     ----------
@@ -200,7 +244,7 @@ def _is_of_key(file: Path, key: str) -> bool:
 
 
 def count_symbols(symbols: Symbols, frames: IntArray, lag_frames: int) -> Counts:
-    """Count the transitions of labelled animals, and a few numbers of each.
+    """Count the transitions of labelled animals, and the amount of data of each.
 
     Parameters
     ----------

@@ -7,14 +7,14 @@ from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 
 
 def null_law(rates: FloatArray) -> FloatArray:
-    """Find the probabilities that rates leave unchanged: the null vector from the left, free of rounding below zero."""
+    """Compute the stationary law of rates: the null vector from the left, free of rounding below zero."""
     vector = np.linalg.svd(rates.T)[2][-1]
     law = np.maximum(vector * np.sign(vector.sum()), 0.0)
     return np.asarray(law / law.sum())
 
 
 def scaled_generator(jumps: FloatArray, occupancy: FloatArray, is_inside: BoolArray, mean_outside: float) -> FloatArray:
-    """Find the rates that have given jump probabilities and occupancies.
+    """Compute the rates that have given jump probabilities and occupancies.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ def scaled_generator(jumps: FloatArray, occupancy: FloatArray, is_inside: BoolAr
     occupancy
         Share of time in each state.
     is_inside
-        A set of states; the rates are scaled so that stays outside it last `mean_outside` seconds on average.
+        A set of states; the rates are scaled so that dwells outside it last `mean_outside` seconds on average.
     mean_outside
-        In seconds.
+        Mean dwell time outside the set, in seconds.
     """
     visits = null_law(jumps - np.eye(len(jumps)))
     occupancy = occupancy / occupancy.sum()
@@ -44,9 +44,9 @@ def hop(
     decline: float,
     rng: np.random.Generator,
 ) -> IntArray:
-    """Draw a path of the chain and look at it at every frame.
+    """Simulate a chain in continuous time, and sample it at every frame.
 
-    With a decline, the rates into the set fall linearly in time by that share; they are held constant during a stay,
+    With a decline, the rates into the set fall linearly in time by that share; they are held constant during a dwell,
     which is short against the recording.
     """
     duration = n_frames / sampling.rate

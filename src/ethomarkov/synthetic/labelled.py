@@ -1,4 +1,4 @@
-"""Systems with a known number of states, among them systems with none, to judge whatever decides about states."""
+"""Systems with a known number of states, among them systems with none, to test methods that find states."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.synthetic.hidden import hop
 from ethomarkov.synthetic.systems import double_well, lorenz, underdamped_well
@@ -23,12 +24,12 @@ STEPS_PER_FRAME = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledSeries(Result):
-    """A recording whose states are known.
+    """A series whose true states are known.
 
     Parameters
     ----------
     series
-        What is recorded.
+        The recorded series.
     states
         True state of every frame.
     rates
@@ -47,20 +48,25 @@ class LabelledSeries(Result):
         """Number of states; 1 where the system has no slow states."""
         return int(self.states.max()) + 1
 
+    def headline(self) -> str:
+        """Give the number of true states and of frames."""
+        known = count_of(self.n_states, "state") if self.states.size else "no state"
+        return f"{known}, {count_of(self.states.size, 'frame')}"
+
 
 def make_system(name: str, n_animals: int = 6, duration: float = 600.0, seed: int = 0) -> LabelledSeries:
-    """Record a system of `SYSTEMS`.
+    """Simulate a system of `SYSTEMS`.
 
     Parameters
     ----------
     name
         One of `SYSTEMS`.
     n_animals
-        Independent individuals.
+        Number of independent individuals.
     duration
         Seconds of each.
     seed
-        Of everything random.
+        Random seed.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def double_well(
     interval: float = 0.1,
     rng: Rng = 0,
 ) -> Series:
-    """Follow overdamped walkers in V = x⁴/4 − x²/2, one individual per walker.
+    """Simulate overdamped walkers in V = x⁴/4 − x²/2, one individual per walker.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def underdamped_well(
     interval: float = 0.05,
     rng: Rng = 0,
 ) -> Series:
-    """Follow walkers with inertia in V = (x² − 1)², mass and friction one; only the position is seen.
+    """Simulate walkers with inertia in V = (x² − 1)², mass and friction one; only the position is observed.
 
     Integrated by the BAOAB splitting, ten steps per frame. Parameters as in `double_well`.
     """
@@ -100,7 +100,7 @@ def lorenz(duration: float = 2000.0, *, interval: float = 0.02, rng: Rng = 0) ->
 
 
 def hopping_chain(matrix: FloatArray, n_steps: int, *, n_walks: int = 1, rate: float = 1.0, rng: Rng = 0) -> Symbols:
-    """Hop on a chain of known transition matrix, from its stationary law.
+    """Simulate a chain of known transition matrix, from its stationary law.
 
     Parameters
     ----------

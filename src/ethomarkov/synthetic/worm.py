@@ -7,6 +7,7 @@ theory at a known drag ratio.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import signal
@@ -17,10 +18,14 @@ from ethomarkov._core.result import Result
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.locomotion import propel
 from ethomarkov.posture import PostureBasis
 from ethomarkov.recording import Recording, Track
 from ethomarkov.synthetic.hidden import hop, null_law, scaled_generator
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STATE_NAMES = (
     "fast wide run",
@@ -36,7 +41,7 @@ IS_PIROUETTE = np.array([False, False, False, False, True, True, True])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WormModel:
-    """Everything that defines a strain of synthetic worms; rows and entries in the order of `STATE_NAMES`.
+    """Parameters of a strain of synthetic worms; rows and entries in the order of `STATE_NAMES`.
 
     Parameters
     ----------
@@ -49,11 +54,11 @@ class WormModel:
     velocity
         Phase velocity asked for by each state, cycles per second.
     amplitude
-        Wave amplitude, in units of the mode amplitudes.
+        Wave amplitude of each state, in units of the mode amplitudes.
     wavelength
-        In body lengths.
+        Wavelength of each state, in body lengths.
     bend
-        Mean of a₃, positive when ventral.
+        Mean of a₃ of each state, positive when ventral.
     velocity_noise, amplitude_noise, bend_noise, wavelength_noise, shape_noise
         Standard deviations of the fluctuations around what the state asks for; the last one is that of modes 4 and 5.
     response
@@ -66,8 +71,12 @@ class WormModel:
         Share by which the rate of entering pirouettes falls from start to end of the recording; 0 for stationary.
     missing
         Mean share of frames without posture.
-    drag_ratio, body_length, tracking_noise
-        Of the path; lengths in mm.
+    drag_ratio
+        Drag ratio of the path.
+    body_length
+        Mean body length in mm.
+    tracking_noise
+        Standard deviation of the measured position in mm.
     """
 
     occupancy: tuple[float, ...] = (0.21, 0.185, 0.225, 0.145, 0.02, 0.125, 0.09)
@@ -110,7 +119,7 @@ class WormModel:
 
     @classmethod
     def separable(cls) -> "WormModel":
-        """Give a strain whose seven states can be told apart: wider differences, smaller fluctuations, longer stays."""
+        """Give a strain whose seven states can be told apart: wide differences, small fluctuations, long dwells."""
         return cls(
             occupancy=(0.20, 0.17, 0.18, 0.15, 0.08, 0.12, 0.10),
             mean_run=24.0,
@@ -128,18 +137,19 @@ class WormModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WormTruth(Result):
-    """What is hidden in a synthetic recording.
+    """Hidden states, rates and bodies behind a synthetic recording.
 
     Parameters
     ----------
     states
-        Index into `STATE_NAMES` of every frame.
+        Hidden state of every frame, an index into `STATE_NAMES`.
     generators
-        Rates among the states per second, ``(worms, states, states)``; at the start of the recording if it declines.
+        Transition rates among the states per second, ``(worms, states, states)``; at the start of the recording if it
+        declines.
     drag_ratio
-        With which the paths were made.
+        Drag ratio by which the paths were computed.
     body_lengths
-        In mm, one per worm.
+        Body length of every worm in mm.
     """
 
     states: IntArray
@@ -153,21 +163,59 @@ class WormTruth(Result):
         return IS_PIROUETTE[self.states]
 
     def mean_dwells(self) -> FloatArray:
-        """Mean duration of runs and of pirouettes implied by the rates, in seconds; one row per worm."""
+        """Compute the mean dwell times in runs and pirouettes that the rates imply, in seconds; one row per worm."""
         return np.array([_macro_dwells(rates) for rates in self.generators])
 
     def relaxation_times(self) -> FloatArray:
-        """Slowest relaxation time of the hidden chain of each worm, in seconds."""
+        """Compute the slowest relaxation time of the hidden chain of each worm, in seconds."""
         return np.array([-1.0 / np.sort(np.linalg.eigvals(rates).real)[-2] for rates in self.generators])
+
+    def headline(self) -> str:
+        """Give the number of worms, hidden states and frames."""
+        n_states = count_of(len(STATE_NAMES), "hidden state")
+        return f"{count_of(len(self.body_lengths), 'worm')}, {n_states}, {count_of(self.states.size, 'frame')}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the worms: body length in mm, true mean dwell times and slowest relaxation time in seconds."""
+        import pandas as pd
+
+        runs, pirouettes = self.mean_dwells().T
+        return pd.DataFrame(
+            {
+                "worm": np.arange(len(self.body_lengths)),
+                "body_length_mm": self.body_lengths,
+                "mean_run_s": runs,
+                "mean_pirouette_s": pirouettes,
+                "relaxation_time_s": self.relaxation_times(),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticWorms(Result):
-    """A synthetic recording and the truth behind it."""
+    """A synthetic recording and the truth behind it.
+
+    Parameters
+    ----------
+    recording
+        Mode amplitudes, measured paths and body lengths.
+    truth
+        Hidden states, rates and bodies.
+    basis
+        Posture modes of the amplitudes.
+    """
 
     recording: Recording
     truth: WormTruth
     basis: PostureBasis
+
+    def headline(self) -> str:
+        """Give the number of worms, hidden states and frames."""
+        return self.truth.headline()
+
+    def table(self) -> "pd.DataFrame":
+        """List the worms by name, with the truth; see `WormTruth.table`."""
+        return self.truth.table().assign(worm=list(self.recording.individuals))
 
 
 def simulate_worms(
@@ -179,7 +227,7 @@ def simulate_worms(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> SyntheticWorms:
-    """Record synthetic worms.
+    """Simulate a recording of synthetic worms.
 
     Parameters
     ----------
@@ -190,7 +238,7 @@ def simulate_worms(
     model
         The strain; the default resembles the wild type on a plate without food.
     seed
-        Each worm depends on the seed and its own number alone.
+        Random seed; each worm depends on the seed and its own number alone.
     threads, progress
         See `map_tasks`.
     """

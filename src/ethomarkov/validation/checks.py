@@ -1,13 +1,15 @@
 """Statistics of one animal beside those of simulated runs of its own model."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ethomarkov._core.interval import weighted_means
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import FloatArray
 from ethomarkov.coarse.kinetics import Dwells, animal_rates, find_dwells, transition_rate
 from ethomarkov.locomotion import Trajectory
@@ -31,6 +33,9 @@ from ethomarkov.validation.runs import (
     no_path,
     summarise_runs,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CHECKED = ("deviation", "events", "speed", "msd", "correlation", "density")
 """Measures of `run_measures` that a check needs."""
@@ -85,6 +90,11 @@ class Check(Result):
         """Whether both the animal and its runs have the statistic."""
         return bool(np.isfinite([self.data, self.simulation]).all())
 
+    def headline(self) -> str:
+        """Give the value of the animal and the range of its runs."""
+        value = f"{self.data:.3g} {self.unit}".rstrip()
+        return f"{self.statistic} of {self.animal} {value}, 95 % of runs {self.low:.3g} to {self.high:.3g}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnimalCheck(Result):
@@ -113,6 +123,15 @@ class AnimalCheck(Result):
     density: ModeDensity
     run_density: ModeDensity
 
+    def headline(self) -> str:
+        """Count the statistics in which the animal lies within 95 % of its runs."""
+        known = [check for check in self.checks if check.is_known]
+        return f"{self.name}, {sum(check.agrees for check in known)} of {len(known)} statistics within 95 % of its runs"
+
+    def table(self) -> "pd.DataFrame":
+        """List the statistics of the animal beside those of its runs; `agrees` is empty where one is unknown."""
+        return frame_of(asdict(check) | {"agrees": check.agrees if check.is_known else ""} for check in self.checks)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnimalRuns(Result):
@@ -136,13 +155,21 @@ class AnimalRuns(Result):
 
     check: AnimalCheck
     runs: Runs | None
-    slope: FloatArray = array_field("run")
+    slope: FloatArray = array_field("run", unit="length^2/s")
     event_rates: FloatArray = array_field("event", unit="1/min")
     leaving: FloatArray = array_field("state", unit="1/s")
     entered: float
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def headline(self) -> str:
+        """Count the statistics in which the animal lies within 95 % of its runs."""
+        return self.check.headline()
+
+    def table(self) -> "pd.DataFrame":
+        """List the statistics of the animal beside those of its runs."""
+        return self.check.table()
 
 
 def observe_animal(

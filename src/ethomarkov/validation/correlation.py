@@ -11,6 +11,7 @@ from ethomarkov._core.random import Rng
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 
 
@@ -47,6 +48,12 @@ class Autocorrelation(Result):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Average over animals or runs, with an interval; see `mean_band`."""
         return mean_band(self.values, level, size=size, rng=rng)
+
+    def headline(self) -> str:
+        """Give the number of rows and modes, and the longest lag."""
+        reach = f", lags up to {self.lags[-1]:.3g} s" if self.lags.size else ""
+        rows = count_of(len(self.values), self.over.removesuffix("s"))
+        return f"{rows}, {count_of(self.values.shape[1], 'mode')}{reach}"
 
 
 def autocorrelation(

@@ -10,6 +10,7 @@ from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 
 PAPER_REACH = (14.0, 14.0, 25.0, 10.0, 5.0)
@@ -57,6 +58,12 @@ class ModeDensity(Result):
         """Average the density over animals or runs, with an interval; see `mean_band`."""
         return mean_band(self.density, level, scale="positive", size=size, rng=rng)
 
+    def headline(self) -> str:
+        """Give the number of rows, modes and bins."""
+        n_rows, n_modes, n_cells = self.share.shape
+        rows = count_of(n_rows, self.over.removesuffix("s"))
+        return f"{rows}, {count_of(n_modes, 'mode')}, {count_of(max(n_cells - 2, 0), 'bin')}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distance(Result):
@@ -102,6 +109,10 @@ class Distance(Result):
         if odd.size:
             verdict = f"{' and '.join(f'mode {k}' for k in odd)} {'differs' if odd.size == 1 else 'differ'} more"
         return f"Divergence {found} bits; 95 % of random halves of the {self.over} are within {upper}: {verdict}."
+
+    def headline(self) -> str:
+        """Give the divergence of every mode in bits."""
+        return f"divergence {', '.join(f'{value:.2g}' for value in self.jensen_shannon)} bits"
 
 
 def default_edges(series: Series, n_bins: int = 40, share: float = 0.998) -> FloatArray:

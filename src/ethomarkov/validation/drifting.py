@@ -71,6 +71,12 @@ class EntryRate(Result):
         """Average the rate over animals or runs in every window, with an interval; see `mean_band`."""
         return mean_band(self.rate, level, scale="positive", size=size, rng=rng)
 
+    def headline(self) -> str:
+        """Give the number of rows and windows."""
+        windows = count_of(self.starts.size, "window")
+        rows = count_of(len(self.individuals), self.over.removesuffix("s"))
+        return f"{rows}, {windows} of {self.window / 60:.3g} min"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift(Result):
@@ -102,6 +108,12 @@ class Drift(Result):
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def headline(self) -> str:
+        """Give the mean slope and its p-value."""
+        if np.isnan(self.p_value):
+            return "too few windows to tell"
+        return f"{self.interval.estimate:+.2g} per minute per hour, p = {self.p_value:.2g}"
 
     @property
     def sentence(self) -> str:

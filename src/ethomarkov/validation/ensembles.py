@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ethomarkov._core.interval import interval_of_mean
 from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.result import Result, array_field, freeze_arrays
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
 from ethomarkov.locomotion.displacement import Displacement
 from ethomarkov.locomotion.ensemble import CrawlSettings
@@ -15,10 +19,15 @@ from ethomarkov.model.behaviour import BehaviourModel
 from ethomarkov.model.paths import body_lengths, measured_path
 from ethomarkov.simulation.animal import MarkovAnimal, Start
 from ethomarkov.simulation.postures import UnfoldMethod
-from ethomarkov.validation.checks import AnimalRuns, observe_animal
-from ethomarkov.validation.runs import Runs, measured_displacement, simulate_runs
+from ethomarkov.validation.checks import RANGE, AnimalRuns, observe_animal
+from ethomarkov.validation.runs import Runs, fitted_diffusion, measured_displacement, simulate_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EACH, ALL = "each", "all"
+SHOWN = 4
+"""Names that a headline shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +75,28 @@ class RunSet(Result):
 
     runs: tuple[Runs, ...]
     measured: Displacement | None
-    body_length: FloatArray = array_field("individual")
+    body_length: FloatArray = array_field("individual", unit="length")
     is_fitted: bool
     reasons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def headline(self) -> str:
+        """Give the number of runs, and of what."""
+        n_runs = sum(one.speed.size for one in self.runs)
+        names = ", ".join([*(one.name for one in self.runs[:SHOWN]), *(["…"] if len(self.runs) > SHOWN else [])])
+        return f"{count_of(n_runs, 'run')} of {names}"
+
+    def table(self) -> "pd.DataFrame":
+        """List diffusion, speed and reversals of every animal or state.
+
+        Diffusion coefficients of runs are means with the range that holds 95 % of the runs; speed and reversals are
+        means over runs with their 95 % intervals. Lengths are in `length_unit`, times in seconds, reversals per minute.
+        """
+        measured = None if self.measured is None else fitted_diffusion(self.measured)
+        known = {} if measured is None else dict(zip(measured.names, measured.coefficient.tolist(), strict=True))
+        return frame_of(_run_row(one, known.get(one.name, float("nan"))) for one in self.runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +116,41 @@ class AnimalRunSet(Result):
     animals: tuple[AnimalRuns, ...]
     numbers: tuple[int, ...]
     reasons: tuple[str, ...]
+
+    def headline(self) -> str:
+        """Give the number of animals, and the share of statistics that agree."""
+        known = [check for one in self.animals for check in one.check.checks if check.is_known]
+        agree = sum(check.agrees for check in known)
+        return f"{count_of(len(self.animals), 'animal')}, {agree} of {len(known)} statistics within 95 % of their runs"
+
+    def table(self) -> "pd.DataFrame":
+        """List the statistics of every animal beside those of its runs."""
+        import pandas as pd
+
+        tables = [one.table() for one in self.animals]
+        return pd.concat(tables, ignore_index=True) if tables else frame_of([])
+
+
+def _run_row(runs: Runs, measured: float) -> dict[str, object]:
+    """Give the row of a table of runs."""
+    coefficient = np.full(1, np.nan) if runs.diffusion is None else runs.diffusion.coefficient
+    low, high = np.percentile(coefficient, RANGE)
+    speed, reversals = (interval_of_mean(values, "runs") for values in (runs.speed, runs.event_rates[:, 0]))
+    return {
+        "name": runs.name,
+        "length_unit": runs.displacement.length_unit,
+        "diffusion_data": measured,
+        "diffusion": float(coefficient.mean()),
+        "diffusion_low": float(low),
+        "diffusion_high": float(high),
+        "speed": speed.estimate,
+        "speed_low": speed.low,
+        "speed_high": speed.high,
+        "reversals_per_min": reversals.estimate,
+        "reversals_low": reversals.low,
+        "reversals_high": reversals.high,
+        "runs": runs.speed.size,
+    }
 
 
 def run_animals(

@@ -1,7 +1,7 @@
 """Held-out prediction: how many bits per second the present microstate tells about the next."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,9 @@ from ethomarkov.markov.counts import count_transitions
 from ethomarkov.markov.noise_floor import shuffle_symbols
 from ethomarkov.states.symbols import Symbols
 from ethomarkov.validation.splits import FitSettings, Split, cut_out, leave_out_splits
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Null = Literal["memoryless", "shuffled"]
 
@@ -213,15 +216,39 @@ class HeldOut(Result):
         """Average the gain over animals or blocks, with its interval."""
         return interval_of_mean(self.gain(null), self.over, scale="signed")
 
+    def headline(self) -> str:
+        """Give the mean gain over occupancy alone."""
+        gain = self.gain()
+        mean = float(gain[np.isfinite(gain)].mean()) if np.isfinite(gain).any() else float("nan")
+        return f"{mean:.3g} bit/s more than occupancy alone, mean over {gain.size:,} held-out {self.over}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the held-out animals or blocks: log-likelihoods and gains in bits per second, unseen transitions."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "held_out": np.array(self.names, dtype=object)[: self.chain.size] if self.names else "",
+                "chain": self.chain,
+                "memoryless": self.memoryless,
+                "shuffled": self.shuffled,
+                "gain_over_memoryless": self.gain(),
+                "gain_over_shuffled": self.gain("shuffled"),
+                "trained": self.trained,
+                "unseen": self.unseen,
+                "transitions": self.n_pairs,
+            }
+        )
+
     def explain(self) -> str:
         """Say in a sentence what the present microstate tells about the next one in held-out data."""
-        found = self.mean_gain()
+        gain = self.mean_gain()
         trained = float(self.trained.mean())
         unit = "an animal" if self.over == "animals" else "a block of time"
         return (
-            f"In {unit} that was not learned from, the present state predicts the state {self.lag:.3g} s later with "
-            f"{found} bits per second more than the occupancy does (mean over {found.n} {self.over}; "
-            f"{trained:.3g} where it was learned)."
+            f"In {unit} that was held out, the present microstate predicts the one {self.lag:.3g} s later with {gain} "
+            f"bits per second more than the occupancy does (mean over {gain.n} {self.over}; {trained:.3g} in the "
+            "training part)."
         )
 
 

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ethomarkov._core.interval import LEVEL, Interval, Scale, interval_of_mean, jackknife_interval
 from ethomarkov._core.result import Result
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import BoolArray, FloatArray
 from ethomarkov.coarse.passage import resampled_units
 from ethomarkov.exceptions import InputFormatError
@@ -18,6 +20,9 @@ from ethomarkov.posture import EventSettings, find_events
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.synthetic.hidden import null_law
 from ethomarkov.synthetic.worm import STATE_NAMES, WormTruth
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ESTIMATE, SCORE, COUNT = "estimate", "score", "count"
 ONE_STATE = "It needs two states, and the recording tells no two apart."
@@ -122,6 +127,30 @@ class KnownTruth(Result):
     """
 
     rows: tuple[TruthRow, ...]
+
+    def headline(self) -> str:
+        """Count the intervals that contain the truth."""
+        judged = [row for row in self.rows if row.contains is not None]
+        return f"{sum(bool(row.contains) for row in judged)} of {len(judged)} intervals contain the truth"
+
+    def table(self) -> "pd.DataFrame":
+        """List every quantity: its estimate with limits, the truth, and whether the interval contains it."""
+        return frame_of(
+            {
+                "quantity": row.quantity,
+                "unit": row.unit,
+                "kind": row.kind,
+                "estimate": row.estimate,
+                "low": row.low,
+                "high": row.high,
+                "true": row.true,
+                "contains": row.contains,
+                "over": row.over,
+                "n": row.n,
+                "note": row.note,
+            }
+            for row in self.rows
+        )
 
     @property
     def sentence(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import ConnectivityError, InputFormatError
 from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.simulation.postures import UnfoldMethod, unfold_blocks
@@ -17,9 +19,14 @@ from ethomarkov.simulation.symbols import simulate_symbols
 from ethomarkov.states.symbols import Symbols
 from ethomarkov.validation.distribution import in_parts
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 N_PARTS = 10
 N_RANDOM_PAIRS = 50_000
 WALKS_PER_BLOCK = 250
+MIXED = 0.95
+"""Share of the error of random pairs at which predictions count as mixed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +92,32 @@ class PredictionError(Result):
         """Average the error over the rows, with an interval; see `mean_band`."""
         return mean_band(self.error, level, scale="positive", size=size, rng=rng)
 
-    def mixing_time(self, share: float = 0.95, *, level: float = 0.95, rng: Rng = 0) -> Interval:
+    def headline(self) -> str:
+        """Give the mixing time of the mean error, without its interval."""
+        mixed = self._mixed_at(self._known_rows(), MIXED) if self.times.size else float("nan")
+        if np.isnan(mixed):
+            return "nothing was compared"
+        rows = count_of(len(self.error), self.over.removesuffix("s"))
+        when = f"mixed after {mixed:.3g} s" if np.isfinite(mixed) else f"not mixed within {self.times[-1]:.3g} s"
+        return f"{when}, predicted from {self.predictor}, {rows}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the error of every animal or part against time in seconds."""
+        import pandas as pd
+
+        n_rows, n_times = self.error.shape
+        names = np.array([*self.individuals, *map(str, range(len(self.individuals), n_rows))], dtype=object)[:n_rows]
+        return pd.DataFrame(
+            {
+                "individual": np.repeat(names, n_times),
+                "time_s": np.tile(self.times, n_rows),
+                "error": self.error.ravel(),
+                "n_pairs": self.n_pairs.ravel(),
+                "random_error": np.repeat(self.random_error, n_times),
+            }
+        )
+
+    def mixing_time(self, share: float = MIXED, *, level: float = 0.95, rng: Rng = 0) -> Interval:
         """Find the first time at which the mean error exceeds a share of the mean error of random pairs.
 
         Parameters
@@ -104,8 +136,7 @@ class PredictionError(Result):
         Caption of Fig. S2(b). The error meets the threshold at a small slope, so that its crossing is uncertain by
         some tenths of a second however many samples are taken from a few animals.
         """
-        table = np.column_stack([self.error, self.random_error])
-        table = table[np.isfinite(table).sum(axis=1) > 1]
+        table = self._known_rows()
         n_units = len(table)
         low = high = np.nan
         if n_units > 1:
@@ -114,8 +145,19 @@ class PredictionError(Result):
             found = np.concatenate([self._crossings(weighted_means(table, weights), share) for weights in draws])
             # no interpolation, which infinite times do not allow
             low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf").tolist()
-        estimate = float(self._crossings(weighted_means(table, np.ones((1, n_units))), share)[0]) if n_units else np.nan
+        estimate = self._mixed_at(table, share)
         return Interval(estimate=estimate, low=low, high=high, level=level, over=self.over, n=n_units)
+
+    def _known_rows(self) -> FloatArray:
+        """Errors of every animal or part against time, then of random pairs; rows without any are left out."""
+        table = np.column_stack([self.error, self.random_error])
+        return np.asarray(table[np.isfinite(table).sum(axis=1) > 1])
+
+    def _mixed_at(self, table: FloatArray, share: float) -> float:
+        """Find the first time at which the mean over rows exceeds a share of the last column; NaN without rows."""
+        if not len(table):
+            return float("nan")
+        return float(self._crossings(weighted_means(table, np.ones((1, len(table)))), share)[0])
 
     def _crossings(self, curves: FloatArray, share: float) -> FloatArray:
         """First time at which each curve exceeds a share of its last entry."""

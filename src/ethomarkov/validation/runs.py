@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.locomotion import Trajectory
 from ethomarkov.locomotion.bearing import BearingSpectrum, bearing_spectrum
 from ethomarkov.locomotion.displacement import Diffusion, Displacement, diffusion, msd
@@ -22,6 +24,9 @@ from ethomarkov.simulation.animal import MarkovAnimal
 from ethomarkov.states import Symbols
 from ethomarkov.validation.correlation import autocorrelation
 from ethomarkov.validation.distribution import default_edges, mode_density
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHORTEST_LAG, N_LAGS = 1.0, 120
 FIT_WINDOW, N_FIT_LAGS = (60.0, 100.0), 9
@@ -63,7 +68,7 @@ class Runs(Result):
     name: str
     displacement: Displacement
     diffusion: Diffusion | None
-    speed: FloatArray = array_field("run")
+    speed: FloatArray = array_field("run", unit="length/s")
     event_rates: FloatArray = array_field("run", "event", unit="1/min")
     spectrum: BearingSpectrum
     body_length: float
@@ -72,6 +77,25 @@ class Runs(Result):
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
+
+    def headline(self) -> str:
+        """Give the number of runs, their mean speed and their mean diffusion coefficient."""
+        unit = self.displacement.length_unit
+        known = self.speed[np.isfinite(self.speed)]
+        speed = f", speed {known.mean():.3g} {unit}/s" if known.size else ""
+        spread = f", diffusion {self.diffusion.interval.estimate:.3g} {unit}²/s" if self.diffusion is not None else ""
+        return f"{self.name}, {count_of(self.speed.size, 'run')}{speed}{spread}"
+
+    def table(self) -> "pd.DataFrame":
+        """List speed, diffusion coefficient and rates of events of every run; lengths in the unit of the path."""
+        import pandas as pd
+
+        spread = np.full(self.speed.size, np.nan)
+        if self.diffusion is not None and self.diffusion.coefficient.size == spread.size:
+            spread = self.diffusion.coefficient
+        kinds = (kind.replace(" ", "_") for kind in EVENT_KINDS)
+        events = dict(zip((f"{kind}s_per_min" for kind in kinds), self.event_rates.T, strict=False))
+        return pd.DataFrame({"run": np.arange(self.speed.size), "speed": self.speed, "diffusion": spread, **events})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

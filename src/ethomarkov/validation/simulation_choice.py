@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import BoolArray, FloatArray, Progress
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.markov.chain import MarkovChain
@@ -20,6 +22,9 @@ from ethomarkov.simulation.novelty import novelty
 from ethomarkov.simulation.postures import UnfoldMethod, trace_rows, unfold_blocks
 from ethomarkov.states.symbols import Symbols
 from ethomarkov.validation.fidelity import PARTS, Yardstick, deviations
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEWEST_ANIMALS, N_BLOCKS = 4, 10
 N_HALVINGS = 4
@@ -120,6 +125,16 @@ class SimulationChoice(Result):
             f"time, because {self.reason}; {self.simulated_novelty:.0%} of the simulated time copies no recorded "
             "passage longer than a second."
         )
+
+    def headline(self) -> str:
+        """Give the step and the passages of simulations."""
+        if not 0 <= self.chosen < min(self.lag.size, self.passage.size):
+            return ""
+        return f"steps of {self.chosen_lag:.3g} s, following recordings for {self.chosen_passage:.3g} s at a time"
+
+    def table(self) -> "pd.DataFrame":
+        """List the candidates: step and passage in seconds, novelty, and score of every part."""
+        return frame_of(self.rows())
 
     def rows(self) -> list[dict[str, float | bool]]:
         """List the candidates as a table."""

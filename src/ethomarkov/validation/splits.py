@@ -1,7 +1,8 @@
 """Cross-validation: learn from one part of the recordings, simulate, and compare with the held-out part."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +12,9 @@ from ethomarkov._core.random import Rng, as_generator, generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import animal_rates, find_dwells
 from ethomarkov.coarse.tree import GrowthSettings, grow_tree
 from ethomarkov.exceptions import InputFormatError, SamplingError
@@ -24,6 +27,9 @@ from ethomarkov.simulation.symbols import simulate_symbols
 from ethomarkov.states.delays import DelayEmbedding
 from ethomarkov.states.partition import Microstates, Partition
 from ethomarkov.states.symbols import Symbols
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Statistic = Callable[[Series, Symbols], FloatArray]
 """Anything measured on the postures and macrostates of one animal or run; the same shape for all.
@@ -339,6 +345,35 @@ class CrossValidation(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the number of splits and animals, and the statistics."""
+        kind = "as published" if self.fit.as_published else "held out"
+        names = ", ".join(self.comparisons)
+        return (
+            f"{count_of(self.unassigned.size, 'split')}, {kind}, {count_of(len(self.individuals), 'animal')}: {names}"
+        )
+
+    def table(self) -> "pd.DataFrame":
+        """List held-out and simulated means of every statistic that is a few numbers per animal; not of curves."""
+        return frame_of(row for name, one in self.comparisons.items() for row in self._rows(name, one))
+
+    def _rows(self, name: str, comparison: Comparison) -> Iterator[dict[str, object]]:
+        if comparison.test.ndim != 3:  # curves are drawn, not listed
+            return
+        inside, bias = comparison.inside(), comparison.bias()
+        for animal, column in np.ndindex(inside.shape):
+            yield {
+                "statistic": name,
+                "number": column,
+                "animal": self.individuals[animal],
+                "test_mean": _known_mean(comparison.test[:, animal, column]),
+                "simulated_mean": _known_mean(comparison.simulated[:, animal, :, column]),
+                "bias": float(bias[animal, column]),
+                "share_inside": float(inside[animal, column]),
+                "expected_inside": comparison.level,
+                "repeats": len(comparison.test),
+            }
+
 
 def cross_validate(
     postures: Series,
@@ -598,6 +633,12 @@ def _mean_z(comparison: Comparison) -> FloatArray:
     z = comparison.z()
     known = np.isfinite(z)
     return _ratio(np.where(known, z, 0.0).sum(axis=0), known.sum(axis=0))
+
+
+def _known_mean(values: FloatArray) -> float:
+    """Average what is known; NaN where nothing is, as rates of states that were never left."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
 
 
 def _ratio(numerator: FloatArray | IntArray, denominator: FloatArray | IntArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,7 +10,9 @@ from ethomarkov._core.interval import Interval, Scale, interval_of_mean
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import EthomarkovError
 from ethomarkov.model.behaviour import MACRO, BehaviourModel
 from ethomarkov.simulation.animal import MarkovAnimal
@@ -27,6 +30,9 @@ from ethomarkov.validation.splits import (
     cross_validate,
     worm_statistics,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RARE_SHARE = 0.25
 MOST_WALKS = 200
@@ -73,6 +79,10 @@ class Agreement(Result):
         outside = self.n_animals - self.n_agree
         return bool(stats.binom.sf(outside - 1, self.n_animals, 0.05) > 0.05) if outside else True
 
+    def headline(self) -> str:
+        """Say in how many animals the statistic agrees."""
+        return f"{self.name}, {self.n_agree} of {self.n_animals} animals within 95 % of their runs"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation(Result):
@@ -113,6 +123,31 @@ class Validation(Result):
     cross_validation: Mapping[str, CrossValidation]
     warnings: tuple[str, ...]
 
+    def headline(self) -> str:
+        """Count the statistics that agree."""
+        agree = sum(row.agrees for row in self.agreements)
+        return f"{agree} of {len(self.agreements)} statistics agree, {count_of(len(self.animals), 'animal')}"
+
+    def table(self) -> "pd.DataFrame":
+        """List every statistic over all animals: data, simulation, and in how many animals they agree."""
+        return frame_of(
+            {
+                "statistic": row.name,
+                "unit": row.unit,
+                "data": row.data.estimate,
+                "data_low": row.data.low,
+                "data_high": row.data.high,
+                "simulation": row.simulation.estimate,
+                "simulation_low": row.simulation.low,
+                "simulation_high": row.simulation.high,
+                "over": row.data.over,
+                "animals_agree": row.n_agree,
+                "animals": row.n_animals,
+                "agrees": row.agrees,
+            }
+            for row in self.agreements
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predictions(Result):
@@ -140,6 +175,31 @@ class Predictions(Result):
     entries: EntryRate
     run_entries: EntryRate
     drift: Drift
+
+    def headline(self) -> str:
+        """Give the growth of prediction errors and the gain in held-out data."""
+        return f"{self.simulated_error.headline()}; {self.held_out.headline()}"
+
+    def table(self) -> "pd.DataFrame":
+        """List mixing times, held-out gains and drift, each with its 95 % interval."""
+        quantities = (
+            ("mixing time, predicted from data", "s", self.recorded_error.mixing_time()),
+            ("mixing time, predicted from simulation", "s", self.simulated_error.mixing_time()),
+            ("held-out gain over occupancy", "bit/s", self.held_out.mean_gain()),
+            ("held-out gain over shuffled state sequences", "bit/s", self.held_out.mean_gain("shuffled")),
+            ("drift of the entry rate", "1/min/h", self.drift.interval),
+        )
+        return frame_of(
+            {
+                "quantity": name,
+                "unit": unit,
+                "estimate": one.estimate,
+                "low": one.low,
+                "high": one.high,
+                "over": one.over,
+            }
+            for name, unit, one in quantities
+        )
 
 
 def predict(
