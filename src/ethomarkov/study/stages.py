@@ -21,7 +21,7 @@ from ethomarkov.exceptions import ConnectivityError, SamplingError
 from ethomarkov.locomotion import Trajectory, propel
 from ethomarkov.locomotion.resistive import Scheme
 from ethomarkov.markov import MarkovChain, Spectrum, entropy_rate, slow_spectrum
-from ethomarkov.markov.entropy_scan import quick_grid, scan_entropy
+from ethomarkov.markov.entropy_scan import quick_scan_settings, scan_entropy
 from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
 from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
 from ethomarkov.markov.selection import EntropyTable
@@ -67,7 +67,7 @@ class Chained(NamedTuple):
 
 
 class Timed(NamedTuple):
-    """Relaxation times against the lag, and of shuffled symbols."""
+    """Relaxation times against the lag, and of shuffled state sequences."""
 
     lag_scan: LagScan
     noise_floor: NoiseFloor
@@ -102,7 +102,7 @@ def survey(
     threads: int,
     progress: Progress | None,
 ) -> Surveyed:
-    """Look through all recordings: fit posture modes where none are given, and draw a sample of what is too large."""
+    """Survey all recordings: fit posture modes where none are given, and sample recordings that are too large."""
     how = SurveySettings(n_modes=n_modes, n_delays=n_delays, seed=seed)
     if isinstance(source, MemorySource):
         return survey_recording(source.recording, given_basis, how)
@@ -149,7 +149,7 @@ def scan(postures: Series, *, scan: bool, seed: int, threads: int, progress: Pro
     """Measure the published entropy rates over sequence lengths and numbers of microstates."""
     if not scan:
         return None
-    return scan_entropy(postures, quick_grid(postures, seed), threads=threads, progress=progress)
+    return scan_entropy(postures, quick_scan_settings(postures, seed), threads=threads, progress=progress)
 
 
 # --- microstates and chain -------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def chain(counts: Counts, symbols: Symbols, *, lag: float) -> Chained:
 
 @stage()
 def ledger(read_ledger: Ledger, postures: Series, symbols: Symbols, chain: MarkovChain) -> Ledger:
-    """Write down what every step lost, per animal."""
+    """Count the frames, sequences and transitions that every step lost, per animal."""
     names = postures.segments.individuals
     frames, windows = postures.segments.count_rows(), symbols.segments.count_rows()
     book = read_ledger.note("sequences", names, "windows", frames, windows, reason="too close to a gap or an end")
@@ -222,7 +222,7 @@ def ledger(read_ledger: Ledger, postures: Series, symbols: Symbols, chain: Marko
     pairs = np.bincount(owner, minlength=n_animals)
     kept = np.bincount(owner, inside, n_animals).astype(int)
     book = book.note("transitions", names, "transitions", windows, pairs, reason="no partner one lag later")
-    book = book.note("transitions", names, "transitions", pairs, kept, reason="state outside the connected chain")
+    book = book.note("transitions", names, "transitions", pairs, kept, reason="microstate outside the connected chain")
     sizes = np.array([chain.n_states]), np.array([chain.states.size])
     return book.note("chain", ("all",), "states", *sizes, reason="not connected with the others")
 
@@ -234,7 +234,7 @@ def _timescale_seconds(size: Size) -> float:
 
 @stage(seconds=_timescale_seconds)
 def timescales(symbols: Symbols, *, lag: float, seed: int, threads: int, progress: Progress | None) -> Timed:
-    """Measure relaxation times against the lag, and what shuffled symbols reach."""
+    """Measure relaxation times against the lag, and those of shuffled state sequences."""
     lags, shuffles = lag_grid(symbols, LONGEST_LAG, N_LAGS), Shuffles(n=10, seed=seed)
     scanned = scan_lags(symbols, lags, n_modes=N_MODES, threads=threads, progress=progress)
     return Timed(scanned, noise_floor(symbols, lag, shuffles=shuffles, threads=threads))
@@ -246,7 +246,7 @@ def timescales(symbols: Symbols, *, lag: float, seed: int, threads: int, progres
 def growth_settings(
     cut: str, n_behaviours: int | None, min_measure: float, n_resamples: int, seed: int
 ) -> GrowthSettings:
-    """Say how the tree of states grows under some settings: the one place where they are translated.
+    """Translate settings of a study into settings of the tree of states.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def animals(
     symbols: Symbols,
     tree: StateTree,
 ) -> AnimalTable:
-    """List all animals with a few numbers of each, and tell of which the study holds the frames."""
+    """Measure amount of data, entropy rate and shares of time of every animal, and flag those whose frames are held."""
     used = np.asarray(counts.lagged.sum(axis=0) + counts.lagged.sum(axis=1)) > 0
     return AnimalTable(
         individuals=counts.individuals,
@@ -339,14 +339,14 @@ def simulation_trial(
     threads: int,
     progress: Progress | None,
 ) -> SimulationChoice:
-    """Choose the step and the passages of simulated animals by what was held out, or take what the settings say."""
+    """Choose the step and the passages of simulated animals by held-out data, or take those of the settings."""
     lag = simulation_lag or chain.lag
     if simulation_lag or simulation_passage:
         return SimulationChoice.fixed(lag, simulation_passage or lag, "the settings say so")
     if unfolding == "paper":
         return SimulationChoice.fixed(lag, lag, "it is the lag of the chain, as published")
-    rule = TrialSettings(n_delays=n_delays, has_events=has_body_wave(basis, postures), seed=seed)
-    return choose_simulation(chain, postures, symbols, rule, threads=threads, progress=progress)
+    how = TrialSettings(n_delays=n_delays, has_events=has_body_wave(basis, postures), seed=seed)
+    return choose_simulation(chain, postures, symbols, how, threads=threads, progress=progress)
 
 
 @stage(seconds=lambda size: 2e-7 * _simulated_frames(size))
@@ -402,7 +402,7 @@ def path(
 
 
 class MacroStates(NamedTuple):
-    """The two macrostates alone: what most analyses need of the tree, and what stays the same when it grows finer."""
+    """The two macrostates alone, which most analyses need of the tree, and which do not change when it grows finer."""
 
     macro_tree: StateTree
     macro_traits: StateTraits
@@ -410,7 +410,7 @@ class MacroStates(NamedTuple):
 
 @stage(is_kept=False, by_content=True)
 def macrostates(tree: StateTree, traits: StateTraits) -> MacroStates:
-    """Take the first two levels of the tree."""
+    """Cut the tree down to its first two levels."""
     level = min(MACRO, max(tree.levels))
     nodes = np.flatnonzero(tree.born <= level)
     rows = {item.name: getattr(traits, item.name)[nodes] for item in fields(StateTraits)}
@@ -434,7 +434,7 @@ def macro_model(
     drag_ratio: float,
     scheme: Scheme,
 ) -> BehaviourModel:
-    """Put together what was learned, with the two macrostates alone."""
+    """Assemble the model, with the two macrostates alone."""
     return BehaviourModel(
         basis=basis,
         n_delays=n_delays,
@@ -455,7 +455,7 @@ def macro_model(
 
 @stage(is_kept=False)
 def model(macro_model: BehaviourModel, tree: StateTree, traits: StateTraits) -> BehaviourModel:
-    """Put together what was learned, with the whole tree."""
+    """Assemble the model, with the whole tree."""
     return replace(macro_model, tree=tree, traits=traits)
 
 
