@@ -2,11 +2,11 @@
 
 import dataclasses
 import importlib
-import inspect
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ethomarkov._core.notes import field_notes as field_notes  # noqa: PLC0414 (handed on)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,17 +78,3 @@ class Result:
         """
         axes: Axes = importlib.import_module(DRAWING).plot_result(self, ax)
         return axes
-
-
-def field_notes(kind: type) -> dict[str, str]:
-    """Read what each field of a class is from the section Parameters of its docstring, the one place where it is said.
-
-    Parameters
-    ----------
-    kind
-        A class with a numpydoc docstring.
-    """
-    text = inspect.cleandoc(kind.__doc__ or "")
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}\n|\Z)", text, flags=re.MULTILINE | re.DOTALL)
-    found = re.findall(r"^(\w[\w, ]*)\n((?:    .*\n?|\n)+)", section[1] if section else "", flags=re.MULTILINE)
-    return {name: " ".join(words.split()) for names, words in found for name in re.split(r",\s*", names)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from ethomarkov.exceptions import InputFormatError
 
@@ -14,9 +14,11 @@ LARGEST_COUNT, LARGEST_SEED = 1_000_000, 2**63 - 1
 SMALLEST_NUMBER, LARGEST_NUMBER = 1e-9, 1e9
 MOST_MINUTES = 100_000
 """Of all animals or runs together: at 16 Hz two gigabytes of postures."""
+READING_GROUP = Group("Reading files", sort_key=3)
+RUNNING_GROUP = Group("Running", sort_key=4)
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=READING_GROUP)
 @dataclass(frozen=True)
 class ReadingOptions:
     """How files are read."""
@@ -45,13 +47,13 @@ class ReadingOptions:
     """Bring the recordings to this rate (Hz)."""
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RUNNING_GROUP)
 @dataclass(frozen=True)
 class RunningOptions:
     """How the work is done."""
 
     seed: int | None = None
-    """Of all random choices, 0 by default; the same seed gives the same result."""
+    """Random seed, 0 by default; the same seed gives the same result."""
     threads: int | None = None
     """Cores to use; all of them by default."""
     cluster: str = ""
@@ -106,10 +108,11 @@ def check_arguments(arguments: Mapping[str, object]) -> None:
         Of the command, by name; groups of options are looked into.
     """
     for name, value in arguments.items():
-        if is_dataclass(value):
-            check_arguments({field.name: getattr(value, field.name) for field in fields(value)})
+        if is_dataclass(value):  # of which a setting may have another name as an option
+            names = {field.name: field.metadata.get("option", field.name) for field in fields(value)}
+            check_arguments({option: getattr(value, name) for name, option in names.items()})
         for one in value if isinstance(value, tuple) else (value,):
-            _check_argument(f"--{name.replace('_', '-')}", one)
+            _check_argument(f"--{name.strip('-_').replace('_', '-')}", one)
 
 
 def _check_argument(option: str, value: object) -> None:

@@ -2,26 +2,27 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from ethomarkov.cli.terminal import summary_table
+from ethomarkov._core.types import Progress
+from ethomarkov.cli.desk import Frame
+from ethomarkov.cli.next_step import next_step, typed_again
+from ethomarkov.cli.terminal import make_table, show_duration, summary_table
 from ethomarkov.io.spreadsheet import write_table
-from ethomarkov.report.page import REPORT_FILE, write_report
+from ethomarkov.report.page import write_report
 from ethomarkov.report.results import StudyResults
 from ethomarkov.report.summary import Figures
+from ethomarkov.report.summary_file import write_summary
 from ethomarkov.report.tables import animal_tables
 from ethomarkov.study import Study
+from ethomarkov.study.files import REPORT_FILE, STUDY_FILE
 from ethomarkov.study.graph import PlannedStage
-from ethomarkov.study.store import STUDY_FILE
 from ethomarkov.validation.known_truth import KnownTruth
 
+ACTIONS = {"keep": "kept", "compute": "computed", "check": "computed, unless its input proves the same"}
 
-def write_outcome(study: Study, directory: Path, **given: Any) -> Figures:  # noqa: ANN401 (any results)
-    """Write the report and the table of animals of a study, and give its key figures.
+
+def write_outcome(study: Study, directory: Path, progress: Progress | None = None) -> Figures:
+    """Write report, key figures and table of animals of a study, and give its key figures.
 
     Parameters
     ----------
@@ -29,63 +30,50 @@ def write_outcome(study: Study, directory: Path, **given: Any) -> Figures:  # no
         That was run.
     directory
         Where they go.
-    given
-        Results that are known already, by name.
+    progress
+        Called as the work goes on.
     """
-    results = StudyResults(study, **given)
-    figures: Figures = results["summary"]
+    if progress is not None:
+        progress("writing the report", 0, 1)
+    results = StudyResults(study)
+    figures = write_summary(directory, results["summary"])
     write_report(results, directory)
     for name, rows in animal_tables(study).items():
         write_table(directory / name, rows)
     return figures
 
 
-def print_truth(console: Console, known: KnownTruth) -> None:
-    """Print what was found beside what is true."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("found beside true", "found", "true", "inside"):
-        table.add_column(title, justify="right" if title in ("found", "true") else "left")
+def print_outcome(frame: Frame, figures: Figures, directory: Path, known: KnownTruth | None = None) -> None:
+    """Print the key figures, what is known of the truth, where to find the rest, and what to type next."""
+    frame.show(summary_table(figures))
+    if known is not None:
+        print_truth(frame, known)
+    frame.say(f"\nOpen {directory / REPORT_FILE}; all results are in {directory / STUDY_FILE}.")
+    frame.next(next_step(directory, crawls=crawls(figures)))
+
+
+def crawls(figures: Figures) -> bool:
+    """Tell from its key figures whether a study has paths."""
+    return "speed_body_lengths_per_s" in figures["simulation"]
+
+
+def print_truth(frame: Frame, known: KnownTruth) -> None:
+    """Print estimates beside what is true."""
+    table = make_table("estimate beside truth", "estimate", "truth", "inside", left=("estimate beside truth", "inside"))
     for row in known.rows:
         table.add_row(row.label, " ".join(row.show_estimate()).strip(), row.show_true(), row.verdict)
-    console.print("\n", table, sep="")
-    console.print(f"\nThese worms are synthetic, so the truth is known. {known.sentence}", highlight=False)
-    for row in known.rows:
-        if row.note:
-            console.print(f"{row.quantity}: {row.note}", highlight=False, markup=False, style="dim")
+    frame.show("", table)
+    frame.say(f"\nThese worms are synthetic, so the truth is known. {known.sentence}")
+    frame.say(*(f"{row.quantity}: {row.note}" for row in known.rows if row.note))
 
 
-def print_plan(console: Console, planned: Sequence[PlannedStage], directory: Path) -> None:
+def print_plan(frame: Frame, planned: Sequence[PlannedStage], directory: Path) -> None:
     """Print what a run would do."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("stage", "would be", "because", "about"):
-        table.add_column(title, justify="right" if title == "about" else "left")
-    words = {"keep": "kept", "compute": "computed", "check": "computed, unless its input proves the same"}
+    table = make_table("stage", "would be", "because", "about", left=("stage", "would be", "because"))
     for one in planned:
         time = "" if one.action == "keep" else show_duration(one.seconds)
-        table.add_row(one.stage, words[one.action], one.reason, time)
-    console.print(table)
-    total = sum(one.seconds for one in planned)
-    console.print(
-        f"\nAbout {show_duration(total)} of computing into {escape(str(directory))}; times are estimates. "
-        "Nothing was computed or written.",
-        highlight=False,
-        soft_wrap=True,
-    )
-
-
-def show_duration(seconds: float) -> str:
-    """Write a time as one would say it."""
-    if seconds < 1:
-        return "< 1 s"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def print_outcome(console: Console, figures: Figures, directory: Path, known: KnownTruth | None = None) -> None:
-    """Print the key figures, what is known of the truth, and where to find the rest."""
-    console.print(summary_table(figures))
-    if known is not None:
-        print_truth(console, known)
-    report, study = escape(str(directory / REPORT_FILE)), escape(str(directory / STUDY_FILE))
-    console.print(f"\nOpen {report}; all results are in {study}.", highlight=False, soft_wrap=True)
+        table.add_row(one.stage.replace("_", " "), ACTIONS[one.action], one.reason, time)
+    frame.show(table)
+    total = show_duration(sum(one.seconds for one in planned))
+    frame.say(f"\nAbout {total} of computing into {directory}; times are estimates. Nothing was computed or written.")
+    frame.next(typed_again(without=["--dry-run"]))

@@ -1,57 +1,49 @@
-"""Progress and tables in the terminal."""
+"""Tables and numbers in the terminal."""
 
-import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
-from ethomarkov._core.types import Progress as Report
 from ethomarkov._core.words import count_of
 
 Figures = dict[str, Any]
 NOTE = "note"
 
 
-@contextlib.contextmanager
-def progress_bar(console: Console, *, quiet: bool) -> Iterator[Report | None]:
-    """Show one bar for the work inside."""
-    if quiet:
-        yield None
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description:<18}"), BarColumn(), TaskProgressColumn())
-    times = (TimeElapsedColumn(), TextColumn("remaining"), TimeRemainingColumn())
-    with Progress(*columns, *times, console=console, transient=True) as bars:
-        task = bars.add_task("reading", total=None)
+def show_duration(seconds: float) -> str:
+    """Write a time as one would say it.
 
-        def report(what: str, done: int, total: int) -> None:
-            bars.update(task, description=what, completed=done, total=total)
-
-        yield report
+    Examples
+    --------
+    >>> show_duration(0.2), show_duration(34), show_duration(600)
+    ('< 1 s', '34 s', '10 min')
+    """
+    if seconds < 1:
+        return "< 1 s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-@contextlib.contextmanager
-def limited_threads(threads: int | None) -> Iterator[int]:
-    """Keep numerical libraries to a number of cores, and tell how many there are."""
-    import os
+def make_table(*titles: str, left: Collection[str] = ("",), title: str | None = None) -> Table:
+    """Make a plain table with titles of columns; numbers are to the right, words to the left.
 
-    from threadpoolctl import threadpool_limits
-
-    cores = threads or os.cpu_count() or 1
-    with threadpool_limits(cores):
-        yield cores
+    Parameters
+    ----------
+    titles
+        Of the columns.
+    left
+        Titles of columns of words.
+    title
+        Of the table.
+    """
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for one in titles:
+        table.add_column(one, justify="left" if one in left else "right")
+    return table
 
 
 def summary_table(summary: Figures) -> Table:
@@ -83,7 +75,7 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
     yield "because", summary["choice"]["explanation"]
     yield "slow modes", summary["choice"]["verdict"]
     yield "entropy rate", f"{chain['entropy_rate_nat_per_s']:.2f} nat/s"
-    times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"] if math.isfinite(t)) or "none"
+    times = ", ".join(f"{t:.2f}" for t in chain["relaxation_times_s"] if not _is_missing(t)) or "none"
     yield "relaxation times", f"{times} s (chain of all animals)"
     yield "slowest, over animals", _interval(chain["slowest_relaxation_s"], " s")
     if summary["timescales"]:
@@ -91,8 +83,8 @@ def _rows(summary: Figures) -> Iterator[tuple[str, str]]:
         yield (
             "above noise",
             (
-                f"{found['significant_modes']} modes of {len(chain['eigenvalues'])} looked at; shuffled symbols reach "
-                f"{found['noise_floor_upper_s']:.2f} s"
+                f"{found['significant_modes']} modes of {len(chain['eigenvalues'])} looked at; shuffled state "
+                f"sequences reach {found['noise_floor_upper_s']:.2f} s"
             ),
         )
     for state in summary["macrostates"]["states"]:
@@ -123,9 +115,13 @@ def _hopping_rows(macrostates: Figures) -> Iterator[tuple[str, str]]:
 
 
 def _interval(found: dict[str, Any], unit: str = "") -> str:
-    if math.isnan(found["estimate"]):
+    if _is_missing(found["estimate"]):
         return "not defined"
-    if math.isnan(found["low"]):  # too few units for an interval
+    if _is_missing(found["low"]):  # too few units for an interval
         return f"{found['estimate']:.3g}{unit}"
     limits = f"({found['low']:.3g}, {found['high']:.3g})"
     return f"{found['estimate']:.3g} {limits}{unit} over {found['n']} {found['over']}"
+
+
+def _is_missing(number: float | None) -> bool:
+    return number is None or not math.isfinite(number)

@@ -13,12 +13,13 @@ from ethomarkov.notebook.running import as_recording
 from ethomarkov.paper.figures import choose_figures
 from ethomarkov.paper.layout import draw_paper_figure
 from ethomarkov.paper.results import PaperResults
-from ethomarkov.report.explorer import EXPLORER_FILE
 from ethomarkov.report.explorer import write_explorer as write_explorer_page
-from ethomarkov.report.movies import MOVIE_SECONDS, write_crawl, write_pair, write_tour
-from ethomarkov.report.page import REPORT_FILE, render_report
+from ethomarkov.report.movies import write_crawl, write_pair, write_tour
+from ethomarkov.report.page import render_report
 from ethomarkov.report.results import StudyResults
 from ethomarkov.study import Study
+from ethomarkov.study.defaults import MOVIE_SECONDS
+from ethomarkov.study.files import EXPLORER_FILE, REPORT_FILE
 from ethomarkov.study.study import apply_study
 
 PAPER_STAGE = "published_scan"

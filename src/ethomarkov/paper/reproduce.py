@@ -31,6 +31,7 @@ from ethomarkov.paper.published import N_WORMS, Published, published_figures
 from ethomarkov.paper.scoring import Estimate, Row, judge
 from ethomarkov.paper.stages import ALL_STAGES
 from ethomarkov.posture import phase_velocity
+from ethomarkov.study.defaults import MOST_RUNS, N_HELD_OUT, N_REPEATS, N_SHUFFLES
 from ethomarkov.study.graph import TICKS, Graph
 from ethomarkov.study.provenance import PROVENANCE_FILE, read_records
 from ethomarkov.study.settings import Settings
@@ -79,7 +80,7 @@ class ReproduceSettings(BaseModel):
     n_repeats
         Repeats of cross-validation as published, whose states are those of all data; 0 for none.
     n_held_out
-        Repeats of a cross-validation that learns all states anew from what is not held out; 0 for none.
+        Repeats of a held-out cross-validation, which learns all states from the training part; 0 for none.
     small_scan
         Scan only the sequence lengths and numbers of microstates that published figures need.
     seed
@@ -90,10 +91,10 @@ class ReproduceSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    n_runs: Annotated[int, Field(ge=2)] = 1000
-    n_shuffles: Annotated[int, Field(ge=1)] = 100
-    n_repeats: Annotated[int, Field(ge=0)] = 50
-    n_held_out: Annotated[int, Field(ge=0)] = 5
+    n_runs: Annotated[int, Field(ge=2)] = MOST_RUNS
+    n_shuffles: Annotated[int, Field(ge=1)] = N_SHUFFLES
+    n_repeats: Annotated[int, Field(ge=0)] = N_REPEATS
+    n_held_out: Annotated[int, Field(ge=0)] = N_HELD_OUT
     small_scan: bool = False
     seed: Annotated[int, Field(ge=0)] = 0
     study: Settings = Field(default_factory=Settings.paper)

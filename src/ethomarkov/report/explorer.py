@@ -26,7 +26,6 @@ from ethomarkov.states.symbols import mean_by_state
 
 Packed = dict[str, object]
 
-EXPLORER_FILE = "explorer.html"
 # Twenty bytes a frame and four characters for three bytes keep the page below 25 MB.
 MOST_FRAMES = 800_000
 MISSING_CODE = 65_535
@@ -130,7 +129,7 @@ def _check_map(results: Results) -> None:
     if wanted != found:
         raise InputFormatError(
             f"The map has {found[0]} frames and {found[1]} microstates, the study {wanted[0]} and {wanted[1]}. Make it "
-            "anew with `ethomarkov map`."
+            "again with `ethomarkov map`."
         )
 
 

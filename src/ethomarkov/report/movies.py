@@ -14,11 +14,12 @@ from ethomarkov.movies import Behaviour, Shot, crawl_scene, posture_pair_scene, 
 from ethomarkov.posture import PostureBasis
 from ethomarkov.posture.stretch import longest_stretch
 from ethomarkov.states import DelayEmbedding
+from ethomarkov.study.defaults import MOVIE_SECONDS
 
 if TYPE_CHECKING:
     from ethomarkov.validation.runs import Runs
 
-MOVIE_SECONDS, TOUR_SECONDS = 60.0, 8.0
+TOUR_SECONDS = 8.0
 PAIR_FILE, CRAWL_FILE, TOUR_FILE = "postures.mp4", "crawl.mp4", "tour.mp4"
 
 

@@ -22,8 +22,8 @@ from ethomarkov.io.atomic import atomic_path
 from ethomarkov.posture import centerline_from_angles
 from ethomarkov.report.commands import COMMANDS
 from ethomarkov.report.policy import content_policy, read_template
+from ethomarkov.study.files import REPORT_FILE
 
-REPORT_FILE = "report.html"
 SCRIPTS = ("crawl", "clips")
 CRAWL_SECONDS, CLIP_SECONDS = 60.0, 6.0
 CRAWL_POINTS = 26

@@ -12,18 +12,33 @@ from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import find_dwells, mean_dwell
 from ethomarkov.coarse.naming import describe_states
 from ethomarkov.markov import MarkovChain, entropy_rate
-from ethomarkov.markov.spectrum import relaxation_time, slow_times
+from ethomarkov.markov.spectrum import relaxation_time, slowest_times
 from ethomarkov.model.behaviour import MACRO
 from ethomarkov.model.kinetics import slowest_relaxation, steady_rates
 from ethomarkov.posture import find_events
 from ethomarkov.posture.events import EVENT_KINDS
 from ethomarkov.recording.left_out import reading_notes
+from ethomarkov.report.summary_file import as_json, read_summary, write_summary
 from ethomarkov.study import Study
 
 Figures = dict[str, Any]
 
 UNSTABLE = 0.5
 """Below this overlap a state is not found again; the usual limit for clusters."""
+
+
+def key_figures(study: Study) -> Figures:
+    """Give the key figures of a study as JSON has them: those beside its file, or computed now and written there.
+
+    Parameters
+    ----------
+    study
+        Of which the figures are.
+    """
+    home = study.directory
+    if home is None:
+        return as_json(summarize(study))
+    return read_summary(home) or write_summary(home, summarize(study))
 
 
 def summarize(study: Study) -> Figures:
@@ -91,7 +106,7 @@ def _timescale_figures(study: Study) -> Figures:
         "noise_floor_s": study.noise_floor.time(),
         "noise_floor_upper_s": study.noise_floor.time(0.975),
         "significant_modes": study.noise_floor.significant_modes(study.spectrum),
-        "meaning": slow_times(study.chain).explain(),
+        "meaning": slowest_times(study.chain).explain(),
     }
 
 

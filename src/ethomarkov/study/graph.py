@@ -517,7 +517,11 @@ class Graph:
 
     # --- progress -----------------------------------------------------------------------------------------------------
 
-    def _seconds(self, stage: Stage, options: Mapping[str, Any]) -> float:
+    def estimate(self, stage: str, **options: Any) -> float:  # noqa: ANN401
+        """Estimate the seconds that a stage would take on one core."""
+        return self._seconds(self._by_name[stage], options, threads=1)
+
+    def _seconds(self, stage: Stage, options: Mapping[str, Any], threads: int | None = None) -> float:
         """Estimate the time of a stage."""
         known = self.settings or self.asked
         values = known.model_dump() | {name: value for name, value in options.items() if value is not None}
@@ -526,7 +530,7 @@ class Graph:
         values["is_complete"] = self.asked.is_complete
         if values.get("n_states") is None:
             values["n_states"] = max(2, min(1000, n_frames // FRAMES_PER_STATE))
-        size = Size(n_frames=n_frames, n_animals=n_animals, settings=values, threads=self.threads)
+        size = Size(n_frames=n_frames, n_animals=n_animals, settings=values, threads=threads or self.threads)
         return float(stage.seconds(size))
 
     def _progress_of(self, stage: Stage) -> Progress | None:

@@ -1,26 +1,46 @@
-"""Settings of a study."""
+"""Settings of a study. Nothing numerical is imported here: the help of the command line reads them too."""
 
-import inspect
 import json
 import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from ethomarkov._core.notes import field_notes
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.atomic import atomic_path
-from ethomarkov.io.limits import check_regular
-from ethomarkov.selection import ModelChoice
 from ethomarkov.study.checked import CheckedSettings
+
+if TYPE_CHECKING:
+    from ethomarkov.selection import ModelChoice
 
 SETTINGS_FILE = "settings.toml"
 LARGEST_COUNT, LARGEST_SEED, LARGEST_NUMBER = 1_000_000, 2**63 - 1, 1e9
 MOST_SIMULATED_MINUTES = 100_000
 LARGEST_SETTINGS_FILE, LONGEST_LINE = 1_000_000, 5000
+
+ADVANCED = "Advanced settings"
+"""Heading of options that few people need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """How a setting is given on the command line.
+
+    Parameters
+    ----------
+    name
+        Of the option, without dashes; as the setting itself by default.
+    group
+        Heading in the help under which it stands.
+    """
+
+    name: str = ""
+    group: str = "Model"
+
 
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 CountOrNone = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
@@ -36,64 +56,64 @@ class Settings(CheckedSettings):
     n_modes
         Posture modes.
     n_delays
-        Frames per posture sequence, K; chosen from the recording by default, see `choose_model`.
+        Frames per posture sequence, K; chosen from the recordings by default, see `ethomarkov choose`.
     n_states
-        Microstates, N; chosen likewise.
+        Microstates, N; chosen from the recordings by default.
     lag
-        Seconds between the states of the chain, τ; chosen likewise.
+        Lag of the chain, τ, in seconds; chosen from the recordings by default.
     min_measure
         Share of its parent's time that a state must hold to be divided from it.
     n_behaviours
-        States at the finest level of the tree of states; by default as many as the recording tells apart. Fewer where
-        no state can be divided any more.
+        States at the finest level of the tree of states; by default as many as the recordings support. Fewer where no
+        state can be divided any more.
     n_resamples
-        Resamples of animals with which the stability of the states is measured.
+        Bootstrap resamples of animals that measure the stability of the states.
     cut
         How states are divided: "best", or "paper" as published; see `GrowthSettings`.
     partition
-        How microstates are found: "lloyd", or "minibatch" as published; see `Partition`.
+        How microstates are estimated: "lloyd", or "minibatch" as published; see `Partition`.
     names
         New names of states, from those that the study would give.
     n_walks
         Simulated animals.
     simulated_minutes
-        Duration of each.
+        Duration of each simulated animal.
     simulation_lag
-        Seconds of a step of simulated animals; by default chosen by what was held out, and with the published unfolding
-        the lag of the chain.
+        Step of simulated animals, in seconds; by default chosen by held-out prediction, and with the published
+        unfolding the lag of the chain.
     simulation_passage
-        Seconds for which they follow a recording at a time, of which a whole number makes a step; chosen with the step
-        by default, and as long as a step that was set.
+        Seconds for which simulated animals follow a recording at a time, of which a whole number makes a step; chosen
+        with the step by default, and as long as a step that was set.
     unfolding
         How simulated microstates become postures: "matched", or "paper" as published; see `unfold_postures`.
     drag_ratio
-        Normal over tangential drag, α.
+        Normal over tangential drag of the body, α.
     scheme
-        Of the path: "midpoint", or "paper" as published; see `propel`.
+        Integration of the path: "midpoint", or "paper" as published; see `propel`.
     scan
-        Measure entropy rates over sequence lengths and numbers of microstates, to see whether K and N are well chosen.
+        Measure the published entropy rates over sequence lengths and numbers of microstates.
     seed
-        Of the whole study.
+        Random seed of the whole study; the same seed gives the same result.
     """
 
-    n_modes: Count = 5
-    n_delays: Count | None = None
-    n_states: States | None = None
-    lag: Positive | None = None
-    min_measure: Annotated[float, Field(ge=0, lt=0.5)] = 0.02
-    n_behaviours: States | None = None
-    n_resamples: CountOrNone = 12
-    cut: Literal["best", "paper"] = "best"
-    partition: Literal["lloyd", "minibatch"] = "lloyd"
+    n_modes: Annotated[Count, Option("modes")] = 5
+    n_delays: Annotated[Count | None, Option("delays")] = None
+    n_states: Annotated[States | None, Option("microstates")] = None
+    lag: Annotated[Positive | None, Option()] = None
+    min_measure: Annotated[float, Field(ge=0, lt=0.5), Option(group=ADVANCED)] = 0.02
+    n_behaviours: Annotated[States | None, Option("states")] = None
+    n_resamples: Annotated[CountOrNone, Option("resamples", ADVANCED)] = 12
+    cut: Annotated[Literal["best", "paper"], Option(group=ADVANCED)] = "best"
+    partition: Annotated[Literal["lloyd", "minibatch"], Option(group=ADVANCED)] = "lloyd"
     names: dict[str, str] = Field(default_factory=dict)
-    n_walks: Count = 20
-    simulated_minutes: Positive = 10.0
-    simulation_lag: Positive | None = None
-    simulation_passage: Positive | None = None
-    unfolding: Literal["matched", "paper"] = "matched"
-    drag_ratio: Positive = 30.0
-    scheme: Literal["midpoint", "paper"] = "midpoint"
-    scan: bool = True
+    n_walks: Annotated[Count, Option("walks")] = 20
+    simulated_minutes: Annotated[Positive, Option()] = 10.0
+    simulation_lag: Annotated[Positive | None, Option(group=ADVANCED)] = None
+    simulation_passage: Annotated[Positive | None, Option(group=ADVANCED)] = None
+    unfolding: Annotated[Literal["matched", "paper"], Option(group=ADVANCED)] = "matched"
+    drag_ratio: Annotated[Positive, Option()] = 30.0
+    scheme: Annotated[Literal["midpoint", "paper"], Option(group=ADVANCED)] = "midpoint"
+    scan: Annotated[bool, Option()] = True
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
     @model_validator(mode="after")
@@ -128,7 +148,7 @@ class Settings(CheckedSettings):
         """Whether nothing is left to be chosen from the data."""
         return None not in (self.n_delays, self.n_states, self.lag)
 
-    def complete(self, choice: ModelChoice) -> "CompleteSettings":
+    def complete(self, choice: "ModelChoice") -> "CompleteSettings":
         """Fill in what was chosen from the data."""
         chosen = {"n_delays": choice.n_delays, "n_states": choice.n_states, "lag": choice.lag}
         return CompleteSettings.model_validate(self.model_dump() | chosen)
@@ -168,6 +188,8 @@ class SettingsFile:
 
 def read_settings(file: Path) -> SettingsFile:
     """Read settings from a TOML file; they are checked when a study begins."""
+    from ethomarkov.io.limits import check_regular
+
     try:
         check_regular(file)
         if file.stat().st_size > LARGEST_SETTINGS_FILE:
@@ -216,7 +238,9 @@ def write_settings(path: Path, settings: Settings) -> None:
     settings
         To be written; what is None is left out, since TOML has no word for it.
     """
-    explained = _explanations()
+    from ethomarkov.io.atomic import atomic_path
+
+    explained = field_notes(Settings)
     lines = [
         "# All settings of this study. Run it again with: ethomarkov run FILES --out DIRECTORY --settings THIS FILE"
     ]
@@ -229,13 +253,6 @@ def write_settings(path: Path, settings: Settings) -> None:
             lines += ["", f"# {explained[name]}", f"{name} = {_toml(value)}"]
     with atomic_path(path) as temporary:
         temporary.write_text("\n".join([*lines, *tables]) + "\n", encoding="utf-8")
-
-
-def _explanations() -> dict[str, str]:
-    """Read what every setting is from the one place where it is said."""
-    text = inspect.cleandoc(Settings.__doc__ or "")
-    found = re.findall(r"^(\w+)\n((?:    .*\n?)+)", text, flags=re.MULTILINE)
-    return {name: " ".join(words.split()) for name, words in found}
 
 
 def _toml(value: object) -> str:

@@ -22,10 +22,9 @@ from ethomarkov.exceptions import EthomarkovWarning, InputFormatError, OutputErr
 from ethomarkov.io.classic import Variable
 from ethomarkov.io.results import load_group_attrs, load_results, save_results
 from ethomarkov.io.task_log import TaskLog
+from ethomarkov.study.files import RESULTS_FOLDER, STUDY_FILE
 from ethomarkov.study.stage import Stage
 
-STUDY_FILE = "study.nc"
-RESULTS_FOLDER = "results"
 LOCK_FILE = "lock"
 LEFTOVER = re.compile(r"\.[0-9a-f]{12}\.")
 """Names of files that were not complete when a run was stopped."""

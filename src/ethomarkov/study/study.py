@@ -51,6 +51,7 @@ from ethomarkov.study.asking import Analysis, Stored
 from ethomarkov.study.circulation import Circulation
 from ethomarkov.study.circulation import circulation as net_transitions
 from ethomarkov.study.counts import AnimalTable
+from ethomarkov.study.files import STUDY_FILE
 from ethomarkov.study.frames import frame_dataset, frame_table, overview, study_bouts
 from ethomarkov.study.graph import Graph, PlannedStage
 from ethomarkov.study.provenance import PROVENANCE_FILE, read_inputs, write_provenance
@@ -59,7 +60,7 @@ from ethomarkov.study.settings import SETTINGS_FILE, CompleteSettings, Settings,
 from ethomarkov.study.source import AnySource, MemorySource, Source
 from ethomarkov.study.stage import Stage
 from ethomarkov.study.stages import CORE
-from ethomarkov.study.store import STUDY_FILE, Entry, Store
+from ethomarkov.study.store import Entry, Store
 from ethomarkov.validation.ensembles import EACH, AnimalRunSet, RunSet
 from ethomarkov.validation.simulation_choice import SimulationChoice
 from ethomarkov.validation.splits import CrossValidation

@@ -9,7 +9,6 @@ from ethomarkov.exceptions import InputFormatError
 from ethomarkov.study import Settings
 from ethomarkov.study.bench import (
     KEEPING,
-    PAPER_FRAMES,
     Bench,
     Machine,
     StageCost,
@@ -18,6 +17,7 @@ from ethomarkov.study.bench import (
     extrapolate,
     growth_exponent,
 )
+from ethomarkov.study.defaults import PAPER_FRAMES
 from ethomarkov.study.study import KEPT
 
 TINY = Settings(n_delays=11, lag=0.75, n_states=12, n_walks=2, simulated_minutes=0.5, n_resamples=0, scan=False)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from rich.markup import escape
@@ -10,13 +10,13 @@ from rich.table import Table
 
 from ethomarkov._core.words import count_of
 from ethomarkov.cli.desk import open_study
+from ethomarkov.cli.next_step import next_step
 from ethomarkov.cli.options import ReadingOptions, RunningOptions
 from ethomarkov.cli.reading import read_recordings
-from ethomarkov.cli.work import at_work
-from ethomarkov.io.atomic import check_writable
-from ethomarkov.model.application import QUANTITIES, Application
-from ethomarkov.report.tables import application_tables
-from ethomarkov.study.study import apply_study
+from ethomarkov.cli.terminal import make_table
+
+if TYPE_CHECKING:
+    from ethomarkov.model.application import Application
 
 TABLE_FILE = "application.csv"
 COLOURS = {"covered": "green", "borderline": "yellow", "outside": "red"}
@@ -43,25 +43,25 @@ def apply(
     out
         Directory of the results.
     """
+    from ethomarkov.report.tables import application_tables
+    from ethomarkov.study.study import apply_study
+
     desk = open_study(study, running, out)
-    applied = apply_study(desk.study, read_recordings(files, reading), directory=out)
-    check_writable(out)
-    with at_work(running) as threads, applied.locked():
-        found: Application = applied.working(threads).compute("application")
+    desk.study = apply_study(desk.study, read_recordings(files, reading), directory=out)
+    with desk.working():
+        found: Application = desk.compute("application")
         desk.write(application_tables(found))
-    desk.console.print(_table(found))
-    for line in _verdict(found):
-        desk.console.print(line, highlight=False, soft_wrap=True)
-    desk.say(f"\nWritten to {out / TABLE_FILE}; labels of all frames are in {applied.results_folder}.")
+    desk.show(_table(found))
+    desk.say(*_verdict(found))
+    desk.say(f"\nWritten to {out / TABLE_FILE}; labels of all frames are in {desk.study.results_folder}.")
+    desk.next(next_step(desk.home))
 
 
-def _table(found: Application) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for title in ("animal", "flag"):
-        table.add_column(title)
+def _table(found: "Application") -> Table:
+    from ethomarkov.model.application import QUANTITIES
+
     titles = ("frames", "distance", "out of reach", "unseen", "nat/s", *found.macrostate_names)
-    for title in titles:
-        table.add_column(title, justify="right")
+    table = make_table("animal", "flag", *titles, left=("animal", "flag"))
     for i, name in enumerate(found.individuals[:MOST_ROWS]):
         table.add_row(escape(name), f"[{COLOURS[found.flag[i]]}]{found.flag[i]}[/]", *_cells(found, i))
     if len(found.individuals) > MOST_ROWS:
@@ -73,7 +73,9 @@ def _table(found: Application) -> Table:
     return table
 
 
-def _cells(found: Application, i: int) -> list[str]:
+def _cells(found: "Application", i: int) -> list[str]:
+    from ethomarkov.model.application import QUANTITIES
+
     values = [float(getattr(found, name)[i]) for name in QUANTITIES]
     shares = [float(share) for share in found.macrostate_shares[i]]
     return [
@@ -91,7 +93,7 @@ def _span(quantity: int, low: float, high: float) -> str:
     return f"[dim]{_show(quantity, low)} to {_show(quantity, high)}[/]"
 
 
-def _verdict(found: Application) -> list[str]:
+def _verdict(found: "Application") -> list[str]:
     """Say plainly which animals the model may be used for."""
     counts, n_animals = Counter(found.flag), len(found.individuals)
     if counts["covered"] == n_animals:
@@ -102,4 +104,4 @@ def _verdict(found: Application) -> list[str]:
             f"borderline, {counts['outside']} outside. Do not trust its states and rates where an animal is outside."
         ]
     doubtful = [i for i, flag in enumerate(found.flag) if flag != "covered"][:MOST_ROWS]
-    return lines + [f"{escape(found.individuals[i])} ({found.flag[i]}): {found.reason[i]}" for i in doubtful]
+    return lines + [f"{found.individuals[i]} ({found.flag[i]}): {found.reason[i]}" for i in doubtful]

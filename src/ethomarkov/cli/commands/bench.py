@@ -2,21 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
-from rich.table import Table
 
+from ethomarkov._core.words import count_of
+from ethomarkov.cli.desk import Frame
+from ethomarkov.cli.next_step import typed
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.outcome import show_duration
-from ethomarkov.cli.terminal import progress_bar
-from ethomarkov.cli.work import at_work
+from ethomarkov.cli.terminal import make_table, show_duration
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.io.atomic import atomic_path, check_writable
-from ethomarkov.study import Settings
-from ethomarkov.study.bench import KEEPING, N_WORMS, PAPER_FRAMES, WORM_SECONDS, Bench, bench_study
+from ethomarkov.study.defaults import BENCH_WORMS, PAPER_FRAMES, WORM_SECONDS
+
+if TYPE_CHECKING:
+    from ethomarkov.study.bench import Bench
 
 FORESEEN = {"paper": PAPER_FRAMES, "10⁶": 1_000_000}
 QUICK_WORMS, QUICK_MINUTES = (2, 4), 20.0
@@ -54,36 +53,42 @@ def bench(
         minutes = QUICK_MINUTES if quick else WORM_SECONDS / 60
     require_at_least(minutes, 0.5, "--minutes")
     require_at_least(microstates, 2, "--microstates")
-    if out is not None:
-        check_writable(out.parent)
-    console = Console(quiet=running.quiet)
-    sizes = worms or (QUICK_WORMS if quick else N_WORMS)
+    sizes = worms or (QUICK_WORMS if quick else BENCH_WORMS)
     require_minutes(sum(sizes), minutes, "--worms and --minutes")
+    from ethomarkov.io.atomic import atomic_path
+    from ethomarkov.study import Settings
+    from ethomarkov.study.bench import bench_study
+
+    frame = Frame(out=None if out is None else out.parent, running=running)
     settings = Settings(n_delays=11, n_states=microstates, lag=0.75, seed=running.chosen_seed)
-    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
+    with frame.working() as (threads, progress):
         found = bench_study(sizes, settings, seconds=60 * minutes, threads=threads, progress=progress)
     titles, rows, notes = _titles(found), _rows(found), _notes(found)
-    console.print(_table(titles, rows))
-    console.print("\n" + "\n".join(notes), highlight=False, soft_wrap=True, markup=False)
+    table = make_table(*titles, left=["stage"])
+    for row in rows:
+        table.add_row(*row)
+    frame.show(table)
+    frame.say("", *notes)
     if out is not None:
         with atomic_path(out) as temporary:
             temporary.write_text(_markdown(titles, rows, notes), encoding="utf-8")
-        console.print(f"The same in {out}.", highlight=False, soft_wrap=True, markup=False)
+        frame.say(f"The same in {out}.")
+    frame.next(typed("demo"))
 
 
-def _titles(found: Bench) -> list[str]:
+def _titles(found: "Bench") -> list[str]:
     sizes = [f"s at {size / 1000:.0f}k" for size in found.sizes]
     return ["stage", *sizes, "CPU s", "peak GB", "growth", *FORESEEN]
 
 
-def _rows(found: Bench) -> list[list[str]]:
+def _rows(found: "Bench") -> list[list[str]]:
     """Give one row per stage, and one of all; CPU time and memory are those of the largest size."""
     rows = []
     for stage in found.stages:
         costs, growth = found.of(stage), found.growth(stage)
         foreseen = [show_duration(found.seconds_at(stage, size)) for size in FORESEEN.values()]
         clock = [f"{cost.seconds:.2f}" for cost in costs]
-        shown = "–" if np.isnan(growth) else f"{growth:.2f}"
+        shown = "–" if growth != growth else f"{growth:.2f}"  # noqa: PLR0124 (NaN)
         rows.append([stage, *clock, f"{costs[-1].cpu_seconds:.2f}", f"{costs[-1].peak_gb:.2f}", shown, *foreseen])
     parts = [[cost for cost in found.costs if cost.n_frames == size] for size in found.sizes]
     clock = [f"{sum(cost.seconds for cost in part):.2f}" for part in parts]
@@ -92,12 +97,14 @@ def _rows(found: Bench) -> list[list[str]]:
     return [*rows, ["all", *clock, f"{cpu:.2f}", f"{peak:.2f}", "", *foreseen]]
 
 
-def _total(found: Bench, n_frames: int) -> float:
+def _total(found: "Bench", n_frames: int) -> float:
     return sum(found.seconds_at(stage, n_frames) for stage in found.stages)
 
 
-def _notes(found: Bench) -> list[str]:
-    cores = f"{found.threads} core{'' if found.threads == 1 else 's'}"
+def _notes(found: "Bench") -> list[str]:
+    from ethomarkov.study.bench import KEEPING
+
+    cores = count_of(found.threads, "core")
     sizes = ", ".join(f"{size:,}" for size in found.sizes)
     needs = [
         f"{size:,} frames{' (the paper)' if name == 'paper' else ''}: about {show_duration(_total(found, size))} and "
@@ -113,15 +120,6 @@ def _notes(found: Bench) -> list[str]:
         f"First use compiles kernels, which took up to {found.first_use_seconds:.0f} s and is in no row.",
         *needs,
     ]
-
-
-def _table(titles: Sequence[str], rows: Rows) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for title in titles:
-        table.add_column(title, justify="left" if title == "stage" else "right")
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def _markdown(titles: Sequence[str], rows: Rows, notes: Sequence[str]) -> str:

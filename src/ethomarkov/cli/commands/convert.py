@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
-from rich.markup import escape
 
 from ethomarkov._core.words import count_of
+from ethomarkov.cli.desk import Frame
+from ethomarkov.cli.next_step import typed
 from ethomarkov.cli.options import ReadingOptions
 from ethomarkov.cli.reading import read_recordings
-from ethomarkov.io import write_recording
 
 DEFAULT = ReadingOptions()
 
@@ -30,7 +29,10 @@ def convert(
     out
         File to write; its ending tells the format: .nc, .wcon, .wcon.zip, .csv or .npz.
     """
-    recording = read_recordings(files, reading)
+    from ethomarkov.io import write_recording
+
+    frame, recording = Frame(), read_recordings(files, reading)
     written = write_recording(recording, out)
     animals, frames = count_of(len(recording.individuals), "animal"), count_of(len(recording.values), "frame")
-    Console().print(f"{animals}, {frames} written to {escape(str(written))}.", highlight=False, soft_wrap=True)
+    frame.say(f"{animals}, {frames} written to {written}.")
+    frame.next(typed("inspect", written))

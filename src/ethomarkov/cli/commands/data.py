@@ -3,14 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
-from rich.console import Console
-from rich.markup import escape
-
-from ethomarkov.io.atomic import check_writable
-from ethomarkov.io.download import fetch_dataset, find_dataset
+from ethomarkov.cli.desk import Frame
+from ethomarkov.cli.next_step import typed
 
 
-def data(action: Literal["fetch", "explain"], dataset: str = "costa2024", *, into: Path | None = None) -> None:
+def data(action: Literal["fetch", "explain"], dataset: str = "costa2024", *, out: Path | None = None) -> None:
     """Fetch the paper's data, or say how to get it.
 
     Parameters
@@ -19,21 +16,20 @@ def data(action: Literal["fetch", "explain"], dataset: str = "costa2024", *, int
         "fetch" downloads; "explain" says what the dataset is and how to get it by hand.
     dataset
         Its name.
-    into
+    out
         Directory of the files; named as the dataset by default.
     """
-    console, known = Console(), find_dataset(dataset)
-    target = into or Path(known.name)
+    from ethomarkov.io.atomic import check_writable
+    from ethomarkov.io.download import fetch_dataset, find_dataset
+
+    frame, known = Frame(), find_dataset(dataset)
+    target = out or Path(known.name)
     if action == "explain":
-        console.print(f"{known.title}. {known.citation}.", highlight=False, markup=False, soft_wrap=True)
-        console.print(known.instructions(target), highlight=False, markup=False, soft_wrap=True)
+        frame.say(f"{known.title}. {known.citation}.", known.instructions(target))
+        frame.next(typed("data", "fetch", dataset, "--out", target))
         return
     check_writable(target)
     for file in fetch_dataset(dataset, target):
         state = "verified" if file.verified else "unverified: its authors published no hash"
-        console.print(
-            f"{escape(str(file.path))}  {file.size:,} bytes  sha256 {file.sha256}  ({state})",
-            highlight=False,
-            soft_wrap=True,
-        )
-    console.print(f"\nNow run: ethomarkov reproduce --data {escape(str(target))}", highlight=False, soft_wrap=True)
+        frame.say(f"{file.path}  {file.size:,} bytes  sha256 {file.sha256}  ({state})")
+    frame.next(typed("reproduce", "--data", target))

@@ -2,15 +2,8 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
+from ethomarkov.cli.desk import Frame
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.cli.outcome import print_outcome, write_outcome
-from ethomarkov.cli.terminal import progress_bar
-from ethomarkov.cli.work import at_work
-from ethomarkov.io.atomic import check_writable
-from ethomarkov.study import Settings, run_study
-from ethomarkov.synthetic import simulate_worms
 
 DEFAULT = RunningOptions()
 
@@ -22,7 +15,7 @@ def demo(
     minutes: float = 10.0,
     running: RunningOptions = DEFAULT,
 ) -> None:
-    """Simulate a few synthetic worms, run the whole study on them, and set what it finds beside the truth.
+    """Simulate a few synthetic worms, run the whole study on them, and set its estimates beside the truth.
 
     Parameters
     ----------
@@ -36,13 +29,16 @@ def demo(
     require_at_least(worms, 1, "--worms")
     require_at_least(minutes, 0.1, "--minutes")
     require_minutes(worms, minutes, "--worms and --minutes")
-    check_writable(out)
-    console, settings = Console(quiet=running.quiet), Settings(seed=running.chosen_seed)
-    with at_work(running) as threads, progress_bar(console, quiet=running.quiet) as progress:
-        made = simulate_worms(worms, minutes * 60, seed=running.chosen_seed, threads=threads, progress=progress)
+    from ethomarkov.cli.outcome import print_outcome, write_outcome
+    from ethomarkov.study import Settings, run_study
+    from ethomarkov.synthetic import simulate_worms
+
+    frame, seed = Frame(out=out, running=running), running.chosen_seed
+    with frame.working() as (threads, progress):
+        made = simulate_worms(worms, minutes * 60, seed=seed, threads=threads, progress=progress)
         study = run_study(
             made.recording,
-            settings,
+            Settings(seed=seed),
             basis=made.basis,
             directory=out,
             given={"truth": made.truth},
@@ -51,5 +47,5 @@ def demo(
         )
         with study.locked():
             known = study.compute("known_truth")
-        figures = write_outcome(study, out)
-    print_outcome(console, figures, out, known)
+        figures = write_outcome(study, out, progress)
+    print_outcome(frame, figures, out, known)

@@ -4,14 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
+from ethomarkov.cli.desk import Frame
+from ethomarkov.cli.next_step import next_step
 from ethomarkov.cli.options import RunningOptions
-from ethomarkov.cli.terminal import progress_bar
-from ethomarkov.cli.work import at_work
-from ethomarkov.io.atomic import check_writable
-from ethomarkov.paper.figures import CAPTIONS_FILE, choose_figures, share_figures, write_paper_figures
-from ethomarkov.paper.results import open_results
 
 DEFAULT = RunningOptions()
 
@@ -23,7 +19,7 @@ def figures(
     out: Path | None = None,
     running: RunningOptions = DEFAULT,
 ) -> None:
-    """Draw the figures of the paper for a study, from its own results and those that other commands left beside it.
+    """Draw the figures of the paper for a study, from its own results and those of other commands.
 
     What is missing is left out, and one line says which command makes it.
 
@@ -36,25 +32,19 @@ def figures(
     out
         Directory for figures (PDF and PNG) and captions; `figures` in the study's own by default.
     """
+    from ethomarkov.cli.outcome import crawls
+    from ethomarkov.paper.figures import CAPTIONS_FILE, choose_figures, share_figures, write_paper_figures
+    from ethomarkov.paper.results import open_results
+
     choose_figures(only)
     results = open_results(study)
     home = study if study.is_dir() else study.parent
     target = out or home / "figures"
-    check_writable(target)
-    console = Console(quiet=running.quiet)
-    with (
-        at_work(running) as threads,
-        progress_bar(console, quiet=running.quiet) as progress,
-        share_figures(study, only, threads=threads) as shared,
-    ):
+    frame = Frame(out=target, running=running)
+    with frame.working() as (threads, progress), share_figures(study, only, threads=threads) as shared:
         drawn = write_paper_figures(results, target, only, progress, shared)
-    lines = [f"Fig. {number} {reason}" for number, found in drawn.items() for reason in found.left_out]
-    for line in (*results.remarks, *lines):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    n_drawn = sum(found.figure is not None for found in drawn.values())
-    console.print(
-        f"{n_drawn} of {len(drawn)} figures drawn in {target}; captions in {target / CAPTIONS_FILE}.",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
+    lines = [f"Fig. {number} {reason}" for number, one in drawn.items() for reason in one.left_out]
+    n_drawn = sum(one.figure is not None for one in drawn.values())
+    frame.say(*results.remarks, *lines)
+    frame.say(f"{n_drawn} of {len(drawn)} figures drawn in {target}; captions in {target / CAPTIONS_FILE}.")
+    frame.next(next_step(home, crawls=crawls(results["summary"])))

@@ -1,15 +1,19 @@
 """What each state finds when food is at a distance."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
+from ethomarkov.cli.terminal import make_table
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.foraging.states import Foraging
-from ethomarkov.report.tables import foraging_tables
+from ethomarkov.study.defaults import BODY_WIDTH, FORAGING_RUNS, FORAGING_SECONDS
+
+if TYPE_CHECKING:
+    from ethomarkov.foraging.states import Foraging
 
 DEFAULT = RunningOptions()
 NARROWEST = 0.005
@@ -20,9 +24,9 @@ def forage(
     study: Path,
     *,
     level: int | None = None,
-    runs: int = 1000,
-    seconds: float = 100.0,
-    width: float = 0.05,
+    runs: int = FORAGING_RUNS,
+    seconds: float = FORAGING_SECONDS,
+    width: float = BODY_WIDTH,
     raster: bool = False,
     out: Path | None = None,
     running: RunningOptions = DEFAULT,
@@ -48,6 +52,8 @@ def forage(
     """
     require_at_least(runs, 2, "--runs")
     require_minutes(runs, seconds / 60, "--runs and --seconds")
+    from ethomarkov.report.tables import foraging_tables
+
     desk = open_study(study, running, out, "forage")
     desk.study.model.body_basis()
     lag = desk.study.chain.lag
@@ -62,7 +68,7 @@ def forage(
         found: Foraging = desk.compute("foraging", level=at, n_runs=runs, seconds=seconds, width=width, raster=raster)
         desk.write(foraging_tables(found))
         desk.draw("forage", foraging=found)
-    desk.console.print(_table(found))
+    desk.show(_table(found))
     matching = found.matching
     desk.say(
         f"\nIn a disc of {matching.radius:g} body lengths, what states find follows the time spent in them with a "
@@ -71,13 +77,10 @@ def forage(
     desk.close()
 
 
-def _table(found: Foraging) -> Table:
-    table = Table(title="Probability that food within r body lengths is found in a state", box=None, pad_edge=False)
-    table.add_column("state")
+def _table(found: "Foraging") -> Table:
     shown = [radius for radius in SHOWN_RADII if found.curve.radii[0] <= radius <= found.curve.radii[-1]]
-    for radius in shown:
-        table.add_column(f"{radius:g}", justify="right")
-    table.add_column("time", justify="right")
+    title = "Share of the food within r body lengths that is found in a state"
+    table = make_table("state", *(f"{radius:g}" for radius in shown), "time", left=["state"], title=title)
     columns = [found.curve.at(radius) for radius in shown]
     for k, name in enumerate(found.curve.names):
         cells = (f"{column[k]:.3f}" for column in columns)

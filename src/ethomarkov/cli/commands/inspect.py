@@ -1,24 +1,22 @@
 """What is in a file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov._core.words import count_of
+from ethomarkov.cli.desk import Frame
+from ethomarkov.cli.next_step import as_options, typed
 from ethomarkov.cli.options import ReadingOptions
 from ethomarkov.cli.reading import read_recordings
+from ethomarkov.cli.terminal import make_table
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.figures.recording import draw_recording
-from ethomarkov.figures.style import save_figure
-from ethomarkov.io.atomic import atomic_path
-from ethomarkov.recording import Recording
-from ethomarkov.recording.left_out import reading_notes
-from ethomarkov.recording.schema import KIND_WORDS
+
+if TYPE_CHECKING:
+    from ethomarkov.recording import Recording
 
 DEFAULT = ReadingOptions()
 MOST_ROWS = 60
@@ -42,28 +40,35 @@ def inspect(
     """
     if out is not None and out.suffix.lower() not in PICTURES:
         raise InputFormatError(f"{out}: a picture's name ends in one of {', '.join(PICTURES)}. Choose one of them.")
-    recording = read_recordings(files, reading)
-    console = Console()
+    frame, recording = Frame(), read_recordings(files, reading)
+    from ethomarkov.recording.left_out import reading_notes
+    from ethomarkov.recording.schema import KIND_WORDS
+
     attrs, animals = recording.dataset.attrs, count_of(len(recording.individuals), "animal")
-    console.print(
+    frame.say(
         f"{KIND_WORDS[recording.kind]}, shape {recording.values.shape[1:]}, {animals}, "
-        f"{recording.sampling.rate:g} Hz, format {attrs.get('source_format', 'mixed')}",
-        highlight=False,
+        f"{recording.sampling.rate:g} Hz, format {attrs.get('source_format', 'mixed')}"
     )
-    console.print(_table(recording))
-    for note in reading_notes(recording.ledger()):
-        console.print(f"[yellow]note[/] {escape(note)}", highlight=False, soft_wrap=True)
+    frame.show(_table(recording))
+    frame.note(*reading_notes(recording.ledger()))
     if out is not None:
-        with atomic_path(out) as temporary:
-            save_figure(draw_recording(recording), temporary)
-        console.print(f"Drawn in {escape(str(out))}.", highlight=False, soft_wrap=True)
+        _draw(recording, out)
+        frame.say(f"Drawn in {out}.")
+    frame.next(typed("run", *files, *as_options(reading), "--out", "study"))
 
 
-def _table(recording: Recording) -> Table:
-    table = Table(box=None, pad_edge=False)
+def _draw(recording: "Recording", out: Path) -> None:
+    from ethomarkov.figures.recording import draw_recording
+    from ethomarkov.figures.style import save_figure
+    from ethomarkov.io.atomic import atomic_path
+
+    with atomic_path(out) as temporary:
+        save_figure(draw_recording(recording), temporary)
+
+
+def _table(recording: "Recording") -> Table:
     columns = ("animal", "frames", "minutes", "missing", "gaps", "longest gap", "longest gap-free stretch", "path")
-    for title in columns:
-        table.add_column(title, justify="left" if title in ("animal", "path") else "right")
+    table = make_table(*columns, left=("animal", "path"))
     for i in range(min(len(recording.individuals), MOST_ROWS)):
         table.add_row(*_row(recording, i))
     if len(recording.individuals) > MOST_ROWS:
@@ -71,7 +76,9 @@ def _table(recording: Recording) -> Table:
     return table
 
 
-def _row(recording: Recording, individual: int) -> tuple[str, ...]:
+def _row(recording: "Recording", individual: int) -> tuple[str, ...]:
+    import numpy as np
+
     segments, rate = recording.segments, recording.sampling.rate
     first, stop = segments.offsets[individual : individual + 2]
     runs = segments.mask(individual).bounds

@@ -1,16 +1,17 @@
 """Movies of a study."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.report.movies import MOVIE_SECONDS, write_crawl, write_pair, write_tour
-from ethomarkov.report.results import StudyResults
-from ethomarkov.study import Study
+from ethomarkov.study.defaults import MOVIE_SECONDS
+
+if TYPE_CHECKING:
+    from ethomarkov.study import Study
 
 DEFAULT = RunningOptions()
 Kind = Literal["postures", "crawl", "tour"]
@@ -48,6 +49,9 @@ def movie(
         Directory of the movie; `movies` in the study's own by default.
     """
     require_at_least(seconds, 1, "--seconds")
+    from ethomarkov.report.movies import write_crawl, write_pair, write_tour
+    from ethomarkov.report.results import StudyResults
+
     desk = open_study(study, running, out, "movies")
     desk.study.model.body_basis()
     if level is not None:
@@ -55,8 +59,7 @@ def movie(
     individual = _individual(desk.study, animal)
     file = desk.out / f"{kind}{'.gif' if gif else '.mp4'}"
     results = StudyResults(desk.study)
-    with desk.working():
-        progress = desk.study.graph.progress
+    with desk.working() as (_, progress):
         if kind == "tour":
             write_tour(results, file, progress, level=level)
         else:
@@ -66,15 +69,16 @@ def movie(
             write = write_pair if kind == "postures" else write_crawl
             write(results, found.runs[0], file, progress, seconds)
     desk.say(f"Filmed in {file}.")
+    desk.suggest()
 
 
-def _minutes(study: Study, seconds: float) -> float:
+def _minutes(study: "Study", seconds: float) -> float:
     """Minutes of the whole steps, two at least, that last as long as a movie."""
     step = study.model.steps[0]
     return max(2, -(-seconds // step)) * step / 60
 
 
-def _individual(study: Study, animal: str | None) -> int:
+def _individual(study: "Study", animal: str | None) -> int:
     names = study.individuals
     if animal is None:
         return 0

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.locomotion.displacement import Diffusion
-from ethomarkov.model.paths import Reconstruction, measured_diffusion
-from ethomarkov.report.tables import path_tables
+from ethomarkov.study.defaults import DRAG_WINDOW
+
+if TYPE_CHECKING:
+    from ethomarkov.locomotion.displacement import Diffusion
+    from ethomarkov.model.paths import Reconstruction
 
 DEFAULT = RunningOptions()
 
@@ -18,7 +19,7 @@ def path(
     study: Path,
     *,
     out: Path | None = None,
-    window: float = 100.0,
+    window: float = DRAG_WINDOW,
     windows: int | None = None,
     running: RunningOptions = DEFAULT,
 ) -> None:
@@ -38,6 +39,9 @@ def path(
     require_at_least(window, 0, "--window")
     if windows is not None:
         require_at_least(windows, 1, "--windows")
+    from ethomarkov.model.paths import measured_diffusion
+    from ethomarkov.report.tables import path_tables
+
     desk = open_study(study, running, out, "path")
     with desk.working():
         found: Reconstruction = desk.compute(
@@ -50,7 +54,7 @@ def path(
     desk.close()
 
 
-def _conclusions(found: Reconstruction, spread: Diffusion | None) -> Iterator[str]:
+def _conclusions(found: "Reconstruction", spread: "Diffusion | None") -> Iterator[str]:
     if found.measured is None:
         yield "No measured path was recorded: paths are in body lengths, and no drag ratio could be fitted."
         return
@@ -58,7 +62,7 @@ def _conclusions(found: Reconstruction, spread: Diffusion | None) -> Iterator[st
     shown = ", ".join(f"{length:.3g}" for length in found.body_length)
     how = "fitted to the measured speeds at the study's drag ratio" if found.is_fitted else "as recorded"
     yield f"Body lengths ({unit}), {how}: {shown}."
-    known = found.speed_correlation[np.isfinite(found.speed_correlation)]
+    known = found.speed_correlation[found.speed_correlation == found.speed_correlation]  # not NaN
     if known.size:
         yield (
             f"Speed over one second, computed against measured: correlation {known.mean():.3f} "
@@ -71,7 +75,7 @@ def _conclusions(found: Reconstruction, spread: Diffusion | None) -> Iterator[st
             yield spread.caution
 
 
-def _drag_conclusions(found: Reconstruction) -> Iterator[str]:
+def _drag_conclusions(found: "Reconstruction") -> Iterator[str]:
     if found.drag is None:
         yield "No gap-free stretch is as long as a window, so no drag ratio could be fitted; use a shorter --window."
         return

@@ -1,16 +1,13 @@
-"""The report of a study, with all that was asked of it."""
+"""The report of a study, with the results of all commands."""
 
 from pathlib import Path
 
-from rich.console import Console
-
-from ethomarkov.io.atomic import atomic_path, check_writable
-from ethomarkov.paper.results import open_results
-from ethomarkov.report.page import REPORT_FILE, held_sections, render_report
+from ethomarkov.cli.desk import Frame
+from ethomarkov.cli.next_step import next_step
 
 
 def report(study: Path, *, out: Path | None = None) -> None:
-    """Write the report of a study anew, with the results of states, simulate, path, validate and forage.
+    """Write the report of a study again, with the results of states, simulate, path, validate and forage.
 
     Parameters
     ----------
@@ -19,15 +16,21 @@ def report(study: Path, *, out: Path | None = None) -> None:
     out
         File of the page; `report.html` in the study's directory by default.
     """
-    results = open_results(study)
-    home = study if study.is_dir() else study.parent
+    from ethomarkov.cli.outcome import crawls
+    from ethomarkov.io.atomic import atomic_path, check_writable
+    from ethomarkov.paper.results import open_results
+    from ethomarkov.report.page import held_sections, render_report
+    from ethomarkov.study.files import REPORT_FILE
+
+    home, frame = study if study.is_dir() else study.parent, Frame()
     target = out or home / REPORT_FILE
+    results = open_results(study)
     check_writable(target.parent)
+    frame.doing("writing the report")
     page = render_report(results)
     with atomic_path(target) as temporary:
         temporary.write_text(page, encoding="utf-8")
     n_sections = len(held_sections(results))
-    found = f" with {n_sections} sections of other commands" if n_sections else ""
-    console = Console()
-    for line in (*results.remarks, f"Open {target}; it needs nothing else{found}."):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    more = f" with {n_sections} sections of other commands" if n_sections else ""
+    frame.say(*results.remarks, f"Open {target}; it needs nothing else{more}.")
+    frame.next(next_step(home, crawls=crawls(results["summary"])))

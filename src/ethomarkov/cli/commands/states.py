@@ -2,31 +2,31 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from cyclopts import Parameter
 from rich.markup import escape
 from rich.table import Table
 
-from ethomarkov._core.types import FloatArray
 from ethomarkov.cli.desk import Desk, open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least
-from ethomarkov.coarse.dwell_laws import LawChoice
-from ethomarkov.coarse.kinetics import mean_dwell
-from ethomarkov.coarse.passage import Rates
-from ethomarkov.coarse.smoothing import SmoothStates
+from ethomarkov.cli.settings_options import chosen_settings, given_settings, make_options
+from ethomarkov.cli.terminal import make_table
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
-from ethomarkov.io.atomic import check_writable
-from ethomarkov.model.behaviour import MACRO
-from ethomarkov.model.kinetics import Kinetics
-from ethomarkov.report.bouts import write_bouts
-from ethomarkov.report.tables import state_tables
-from ethomarkov.study import Study
-from ethomarkov.study.store import STUDY_FILE
-from ethomarkov.study.study import regrow_study
+from ethomarkov.study.files import STUDY_FILE
 
-DEFAULT = RunningOptions()
+if TYPE_CHECKING:
+    from ethomarkov._core.types import FloatArray
+    from ethomarkov.coarse.dwell_laws import LawChoice
+    from ethomarkov.coarse.passage import Rates
+    from ethomarkov.coarse.smoothing import SmoothStates
+    from ethomarkov.model.kinetics import Kinetics
+    from ethomarkov.study import Study
+
+    TreeOptions = object
+else:
+    TreeOptions = make_options("TreeOptions", ["n_behaviours", "min_measure", "n_resamples"], show_defaults=False)
+DEFAULT_TREE, DEFAULT = TreeOptions(), RunningOptions()
 MOST_CHANGE = 1.5
 """Factor by which smoothing may change the time in a state without a word of warning."""
 TRAIT_TITLES = {
@@ -40,50 +40,48 @@ TRAIT_TITLES = {
 def states(
     study: Path,
     *,
-    levels: int | None = None,
     out: Path | None = None,
     rename: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    min_measure: float | None = None,
-    resamples: int | None = None,
     seeds: int = 0,
     smooth: Annotated[bool, Parameter(negative=())] = False,
+    tree: TreeOptions = DEFAULT_TREE,
     running: RunningOptions = DEFAULT,
 ) -> None:
     """Divide a study's behaviour into a tree of states; name them, time them, and write them for other programs.
 
-    The study itself takes the new tree and the new names, so that all later figures and tables show them.
+    The study itself takes the new tree and the new names, so that all later figures and tables show them. What is not
+    given stays as it is in the study, except the number of states: as many as the recordings support.
 
     Parameters
     ----------
     study
         Directory that `ethomarkov run` wrote.
-    levels
-        States at the finest level, whether or not the recording supports them; by default as many as it supports.
     out
         Directory for tables, bouts and figures; `states` in the study's own by default.
     rename
         New names, as "slow dorsal=head casting"; may be given several times.
-    min_measure
-        Share of its parent's time that a state must hold; as in the study by default.
-    resamples
-        Resamples of animals that tell how stable each state is; as in the study by default.
     seeds
-        Further partitions into microstates, from other seeds, that tell how stable each state is (slow: each fits all
-        microstates anew).
+        Further partitions into microstates, from other random seeds, that tell how stable each state is (slow: each
+        estimates all microstates again).
     smooth
         Let every frame's state depend on the frames around it, in bouts and states in time. Shares, dwell times and
         rates stay those of the tree.
     """
-    for value, least, name in ((levels or 2, 2, "--levels"), (resamples or 0, 0, "--resamples"), (seeds, 0, "--seeds")):
-        require_at_least(value, least, name)
-    if min_measure is not None and not 0 <= min_measure < 0.5:
-        raise InputFormatError(f"--min-measure is {min_measure}; a share from 0 up to 0.5 is needed.")
-    new_names, changes = _renames(rename), {"n_resamples": resamples, "min_measure": min_measure}
+    require_at_least(seeds, 0, "--seeds")
+    chosen_settings(tree, None, None)  # refuses what is not possible
+    new_names, changes = _renames(rename), {"n_behaviours": None} | given_settings(tree)
+    from ethomarkov.io.atomic import check_writable
+    from ethomarkov.model.behaviour import MACRO
+    from ethomarkov.report.bouts import write_bouts
+    from ethomarkov.report.summary import key_figures
+    from ethomarkov.report.tables import state_tables
+    from ethomarkov.study.study import regrow_study
+
     desk = open_study(_checked(study), running, out, "states")
     check_writable(desk.home)
     with desk.working():
-        changes = {name: value for name, value in changes.items() if value is not None}
-        desk.study = regrow_study(desk.study, new_names, n_behaviours=levels, **changes)
+        desk.study = regrow_study(desk.study, new_names, **changes)
+        key_figures(desk.study)
         found = {level: desk.compute("kinetics", level=level) for level in dict.fromkeys((MACRO, desk.study.finest))}
         laws = desk.compute("dwell_law").laws
         over_seeds = _over_seeds(desk, seeds)
@@ -92,13 +90,14 @@ def states(
         desk.write(state_tables(desk.study, found, over_seeds))
         desk.draw("states", kinetics=found)
         fit = _published_fit(desk)
-    desk.console.print(_levels_table(desk.study))
-    desk.console.print(_states_table(desk.study, found[desk.study.finest], over_seeds))
+    desk.show(_levels_table(desk.study), _states_table(desk.study, found[desk.study.finest], over_seeds))
     desk.say(*_conclusions(desk.study, found[MACRO], laws, fit), *_said_of(desk.study, smoothed))
     desk.close(" The study has the new tree and names.")
 
 
-def _over_seeds(desk: Desk, n_seeds: int) -> FloatArray:
+def _over_seeds(desk: Desk, n_seeds: int) -> "FloatArray":
+    import numpy as np
+
     if not n_seeds:
         return np.empty((0, desk.study.tree.n_nodes))
     overlap: FloatArray = desk.compute("seed_stability", n_seeds=n_seeds).overlap
@@ -126,10 +125,12 @@ def _renames(given: Sequence[str]) -> dict[str, str]:
     return {old.strip(): new.strip() for old, _, new in pairs}
 
 
-def _said_of(study: Study, smoothed: SmoothStates | None) -> Iterator[str]:
+def _said_of(study: "Study", smoothed: "SmoothStates | None") -> Iterator[str]:
     """Say which labels are written, where they are not those of the tree."""
     if smoothed is None:
         return
+    import numpy as np
+
     tree = study.states(study.finest)
     moved = np.mean((smoothed.states.labels != tree.labels)[tree.segments.valid])
     yield (
@@ -142,7 +143,7 @@ def _said_of(study: Study, smoothed: SmoothStates | None) -> Iterator[str]:
             yield f"Smoothing took {name} from {old:.1%} to {new:.1%} of the time: do not trust its smoothed bouts."
 
 
-def _levels_table(study: Study) -> Table:
+def _levels_table(study: "Study") -> Table:
     table = Table(title="Levels (share of time)", title_justify="left", box=None, pad_edge=False, show_header=False)
     for level in study.tree.levels[1:]:
         shares = zip(study.names(level), study.tree.measures_at(level), strict=True)
@@ -150,14 +151,17 @@ def _levels_table(study: Study) -> Table:
     return table
 
 
-def _states_table(study: Study, kinetics: Kinetics, over_seeds: FloatArray) -> Table:
+def _states_table(study: "Study", kinetics: "Kinetics", over_seeds: "FloatArray") -> Table:
     """Lay the finest states out: time, dwell times, stability, and what the body does."""
-    table = Table(title=f"\n{kinetics.level} states", title_justify="left", box=None, pad_edge=False)
+    import numpy as np
+
+    from ethomarkov.coarse.kinetics import mean_dwell
+
     traits = study.traits_at(kinetics.level)
     columns = {name: title for name, title in TRAIT_TITLES.items() if np.isfinite(getattr(traits, name)).any()}
     seeds = ("over seeds",) if len(over_seeds) else ()
-    for title in ("state", "share", "mean dwell time (s)", "stability", *seeds, *columns.values()):
-        table.add_column(title, justify="left" if title == "state" else "right")
+    titles = ("state", "share", "mean dwell time (s)", "stability", *seeds, *columns.values())
+    table = make_table(*titles, left=["state"], title=f"\n{kinetics.level} states")
     for k, node in enumerate(study.tree.nodes_at(kinetics.level)):
         table.add_row(
             escape(kinetics.names[k]),
@@ -170,7 +174,7 @@ def _states_table(study: Study, kinetics: Kinetics, over_seeds: FloatArray) -> T
     return table
 
 
-def _conclusions(study: Study, macro: Kinetics, laws: Mapping[str, LawChoice], fit: str) -> Iterator[str]:
+def _conclusions(study: "Study", macro: "Kinetics", laws: Mapping[str, "LawChoice"], fit: str) -> Iterator[str]:
     """Say what a reader takes home, in sentences."""
     tree = study.tree
     yield ""
@@ -215,11 +219,11 @@ def _published_fit(desk: Desk) -> str:
     )
 
 
-def _lags(rates: Rates) -> str:
+def _lags(rates: "Rates") -> str:
     if rates.method == "two lags":
         return f"what changes between {rates.lag:.3g} and {3 * rates.lag:.3g} s"
     return f"one lag of {rates.lag:.3g} s"
 
 
-def _limits(estimate: FloatArray, low: FloatArray, high: FloatArray, at: tuple[int, int]) -> str:
+def _limits(estimate: "FloatArray", low: "FloatArray", high: "FloatArray", at: tuple[int, int]) -> str:
     return f"{estimate[at]:.3g} ({low[at]:.3g}, {high[at]:.3g})"

@@ -1,16 +1,15 @@
 """The key figures of a study."""
 
 import json
-import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console
 
+from ethomarkov.cli.desk import Frame
+from ethomarkov.cli.next_step import next_step
 from ethomarkov.cli.terminal import summary_table
-from ethomarkov.report.summary import summarize
-from ethomarkov.study import Study
+from ethomarkov.report.summary_file import read_summary
 
 
 def summary(study: Path, *, json_: Annotated[bool, Parameter(name="--json", negative=())] = False) -> None:
@@ -23,17 +22,16 @@ def summary(study: Path, *, json_: Annotated[bool, Parameter(name="--json", nega
     json_
         Print JSON for programs.
     """
-    figures = summarize(Study.load(study))
+    home = study if study.is_dir() else study.parent
+    figures = read_summary(home)
+    if figures is None:
+        from ethomarkov.report.summary import key_figures
+        from ethomarkov.study import Study
+
+        figures = key_figures(Study.load(study))
     if json_:
-        print(json.dumps(_finite(figures), indent=2))
-    else:
-        Console().print(summary_table(figures))
-
-
-def _finite(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    """Replace NaN and infinity, which JSON does not know, by null."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        print(json.dumps(figures, indent=2))
+        return
+    frame = Frame()
+    frame.show(summary_table(figures))
+    frame.next(next_step(home, crawls="speed_body_lengths_per_s" in figures["simulation"]))

@@ -2,27 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
 from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
-from ethomarkov.report.summary import study_warnings
-from ethomarkov.report.tables import validation_tables
-from ethomarkov.validation.splits import CrossValidation, measure_leak
-from ethomarkov.validation.validate import Validation
+from ethomarkov.cli.terminal import make_table
+from ethomarkov.study.defaults import ENTRY_WALKS, VALIDATION_RUNS
+
+if TYPE_CHECKING:
+    from ethomarkov.validation.splits import CrossValidation
+    from ethomarkov.validation.validate import Validation
 
 DEFAULT = RunningOptions()
-MOST_WALKS = 200
-"""Walks, at most, in which entries into a state are counted."""
+FEWEST_RUNS = 50
+"""Fewer do not tell the 95 % of runs between which an animal should lie."""
 
 
 def validate(
     study: Path,
     *,
-    runs: int = 200,
+    runs: int | None = None,
     repeats: int = 0,
     out: Path | None = None,
     running: RunningOptions = DEFAULT,
@@ -34,32 +36,39 @@ def validate(
     study
         Directory that `ethomarkov run` wrote.
     runs
-        Simulated runs of every animal, of its own duration; 1000 as published.
+        Simulated runs of every animal, of its own duration; by default at most 200, and fewer where they take longer
+        than about a minute on two cores. 1000 as published.
     repeats
         Repeats of cross-validation in blocks, held-out and as published; none by default, 50 as published.
     out
         Directory for tables and figures; `validation` in the study's own by default.
     """
-    require_at_least(runs, 2, "--runs")
+    require_at_least(2 if runs is None else runs, 2, "--runs")
     require_at_least(repeats, 0, "--repeats")
+    from ethomarkov.report.summary import study_warnings
+    from ethomarkov.report.tables import validation_tables
+
     desk = open_study(study, running, out, "validation")
     segments, rate = desk.study.postures.segments, desk.study.postures.sampling.rate
-    require_minutes(runs, segments.n_rows / segments.n_individuals / rate / 60, "--runs, as long as the recordings,")
+    n_runs = desk.affordable("animal_runs", VALIDATION_RUNS, FEWEST_RUNS) if runs is None else runs
+    require_minutes(n_runs, segments.n_rows / segments.n_individuals / rate / 60, "--runs, as long as the recordings,")
     with desk.working():
         found: Validation = desk.compute(
-            "validation", n_runs=runs, entry_walks=min(runs, MOST_WALKS), n_held_out=repeats, n_repeats=repeats
+            "validation", n_runs=n_runs, entry_walks=min(n_runs, ENTRY_WALKS), n_held_out=repeats, n_repeats=repeats
         )
         desk.write(validation_tables(found))
         desk.draw("validate", validation=found)
-    desk.console.print(_table(found))
-    desk.say(*_conclusions(found), *(f"note: {one}" for one in (*study_warnings(desk.study), *found.warnings)))
+    desk.show(_table(found))
+    desk.say(*_conclusions(found))
+    desk.note(*study_warnings(desk.study), *found.warnings)
+    if runs is None:
+        desk.say(f"{n_runs} runs of every animal; --runs asks for more, --repeats for cross-validation.")
     desk.close()
 
 
-def _table(found: Validation) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for title in ("statistic", "unit", "data", "simulation", "animals within 95 % of their runs", ""):
-        table.add_column(title, justify="left" if title in ("statistic", "unit", "") else "right")
+def _table(found: "Validation") -> Table:
+    titles = ("statistic", "unit", "data", "simulation", "animals within 95 % of their runs", "")
+    table = make_table(*titles, left=("statistic", "unit", ""))
     for row in found.agreements:
         verdict = "[green]agrees[/]" if row.agrees else "[red]differs[/]"
         share = f"{row.n_agree} of {row.n_animals}"
@@ -69,7 +78,7 @@ def _table(found: Validation) -> Table:
     return table
 
 
-def _conclusions(found: Validation) -> Iterator[str]:
+def _conclusions(found: "Validation") -> Iterator[str]:
     yield ""
     n_agree = sum(row.agrees for row in found.agreements)
     yield f"{n_agree} of {len(found.agreements)} statistics agree. {found.held_out.explain()}"
@@ -77,10 +86,14 @@ def _conclusions(found: Validation) -> Iterator[str]:
     yield from _leak_lines(found.cross_validation)
 
 
-def _leak_lines(found: Mapping[str, CrossValidation]) -> Iterator[str]:
-    """Say what cross-validation found, and what the published leak would have hidden."""
+def _leak_lines(found: Mapping[str, "CrossValidation"]) -> Iterator[str]:
+    """Say what cross-validation shows, and what the published leak would have hidden."""
     if not found:
         return
+    import numpy as np
+
+    from ethomarkov.validation.splits import measure_leak
+
     for name, leak in measure_leak(found["held-out"], found["as published"]).items():
         held_out, published = (float(np.nanmean(values)) for values in leak.inside)
         yield (
