@@ -15,6 +15,7 @@ import numpy as np
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.hdf5 import check_dataset, read_values
+from ethomarkov.io.seal import MAKE_AGAIN
 
 COMPRESSION: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 WORTH_PACKING, CHUNK_BYTES = 4096, 2**20
@@ -319,6 +320,8 @@ def read_array(stored: h5py.Dataset) -> np.ndarray:
     if stored.dtype == "S1":
         words = _words(stored)
         return words.astype(was) if was.kind in "iu" else words
+    if was.kind not in "biuf":
+        raise InputFormatError(f"{stored.name}: holds {was}, as an earlier version wrote it. {MAKE_AGAIN}")
     values = read_values(stored)
     return values if values.dtype == was else values.astype(was)
 

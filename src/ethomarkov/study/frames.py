@@ -4,7 +4,7 @@ This is what the root of ``study.nc`` holds, for people who open it with R, MATL
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +12,13 @@ import numpy as np
 from ethomarkov import __version__
 from ethomarkov._core.optional import require
 from ethomarkov._core.parallel import run_alone
-from ethomarkov._core.types import FloatArray
+from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.io.bouts import Bouts, attach_states, find_bouts, plain_words, states_dataset
 from ethomarkov.io.classic import Variable
 from ethomarkov.markov.spectrum import relaxation_time, reversible_modes
+from ethomarkov.states import Symbols
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +31,7 @@ FRAME, INDIVIDUAL, MICROSTATE, COMPONENT = "frame", "individual", "n_microstates
 COORDINATES = ("time", "individual_index", "individual_name")
 """Of frames and individuals; states have their names."""
 CONVENTIONS = "CF-1.11"
+NOTHING_ELSE: Mapping[str, Any] = {}
 SUMMARY = (
     "Posture dynamics of animals as a Markov chain. The variables of this level are a view of the study for any reader "
     "of netCDF: one entry per video frame, the frames of all individuals one after the other. The groups hold every "
@@ -74,7 +76,8 @@ def overview(dataset: "xr.Dataset") -> dict[str, Variable]:
         From `frame_dataset`.
     """
     found = {}
-    for name, one in dataset.variables.items():
+    for name in (*dataset.coords, *dataset.data_vars):
+        one = dataset[name].variable
         own = [str(label) for label in dataset.coords if set(dataset[label].dims) <= set(one.dims)]
         along = {"coordinates": " ".join(own)} if own and name not in dataset.coords else {}
         dims = tuple(map(str, one.dims))
@@ -82,7 +85,7 @@ def overview(dataset: "xr.Dataset") -> dict[str, Variable]:
     return found
 
 
-def frame_table(study: "Study", level: int | None = None) -> "pd.DataFrame":
+def frame_table(study: "Study", level: int | None = None, states: Symbols | None = None) -> "pd.DataFrame":
     """Tabulate every frame: individual, time, microstate, state, slow modes, posture modes.
 
     Parameters
@@ -91,6 +94,8 @@ def frame_table(study: "Study", level: int | None = None) -> "pd.DataFrame":
         With its tree.
     level
         Number of states; that of the finest level by default.
+    states
+        State of every frame at that level, such as smoothed ones; those of the tree by default.
     """
     import pandas as pd
 
@@ -102,7 +107,7 @@ def frame_table(study: "Study", level: int | None = None) -> "pd.DataFrame":
         "individual": individuals[data["individual_index"].values],
         "time": data["time"].values,
         "microstate": data["microstate"].values,
-        "state": names[_states(study, level)],
+        "state": names[_known(study.states(level) if states is None else states)],
     }
     columns |= {str(name): data[name].values for name in data.data_vars if str(name).removeprefix("phi_").isdigit()}
     columns |= {f"mode_{k + 1}": column for k, column in enumerate(data["modes"].values.T)}
@@ -151,13 +156,12 @@ def to_movement(study: "Study", level: int | None = None) -> "xr.Dataset":
         position[:n_frames, :, 0, i] = measured.centroid[first : first + n_frames, :2]
     poses: xr.Dataset = loading.from_numpy(
         position,
-        confidence_array=np.ones(position.shape[:1] + position.shape[2:]),
+        confidence_array=np.where(np.isfinite(position).all(axis=1), 1.0, np.nan),
         individual_names=list(segments.individuals),
         keypoint_names=["centroid"],
         fps=study.postures.sampling.rate,
         source_software="ethomarkov",
     )
-    poses["confidence"] = poses["confidence"].where(np.isfinite(poses["position"]).all("space"))
     poses["position"].attrs["units"] = measured.length_unit or "unknown"
     return attach_states(poses, states_dataset(study.states(level), study.names(level)))
 
@@ -193,17 +197,14 @@ def _of_frames(study: "Study") -> Iterator[_Named]:
     segments = postures.segments
     owner = segments.row_individual.astype(np.int32)
     time = (np.arange(segments.n_rows) - segments.offsets[owner]) / postures.sampling.rate
-    yield _named("time", FRAME, time, "time from the start of the individual's recording", "s", axis="T")
-    told = _flags(segments.individuals, has_missing=False)
-    yield _named(
-        "individual_index", FRAME, owner, "individual of the frame, from 0", instance_dimension=INDIVIDUAL, **told
-    )
+    yield _named("time", FRAME, time, "time from the start of the individual's recording", {"axis": "T"}, "s")
+    told = {"instance_dimension": INDIVIDUAL, **_flags(segments.individuals, has_missing=False)}
+    yield _named("individual_index", FRAME, owner, "individual of the frame, from 0", told)
     yield _named("individual_name", INDIVIDUAL, _text(segments.individuals), "name of the individual")
     first, n_frames = segments.offsets[:-1].astype(np.int32), np.diff(segments.offsets).astype(np.int32)
     yield _named("first_frame", INDIVIDUAL, first, "first frame of the individual, from 0")
     yield _named("n_frames", INDIVIDUAL, n_frames, "number of frames of the individual, missing ones included")
-    labels = np.where(symbols.segments.valid, symbols.labels, np.int32(-1)).astype(np.int32)
-    yield _named("microstate", FRAME, labels, "microstate, from 0; -1 where there is none", valid_min=np.int32(-1))
+    yield _named("microstate", FRAME, _known(symbols), "microstate, from 0; -1 where there is none")
     modes = np.where(segments.valid[:, None], postures.values, np.float32(np.nan))
     told = {"comment": "amplitudes of the posture modes, the first mode first; see the group survey/basis"}
     yield "modes", ((FRAME, COMPONENT), modes, {"long_name": "posture mode amplitudes", "units": "1", **told})
@@ -215,12 +216,12 @@ def _of_states(study: "Study") -> Iterator[_Named]:
         name, dim, names = f"state_{level}", f"n_states_{level}", study.names(level)
         told = {**_flags(names, has_missing=True), "state_names": json.dumps(list(names), ensure_ascii=False)}
         words = f"state at the level of {count_of(level, 'state')}, from 0; -1 where there is none"
-        yield _named(name, FRAME, _states(study, level), words, **told)
+        yield _named(name, FRAME, _known(study.states(level)), words, told)
         yield _named(f"{name}_name", dim, _text(names), f"name of the state at the level of {count_of(level, 'state')}")
         shares = study.tree.measures_at(level)
         yield _named(f"{name}_share", dim, shares, "share of time by the stationary law of the chain")
         of_microstates = study.tree.states_at(level).astype(np.int32)
-        yield _named(f"{name}_of_microstate", MICROSTATE, of_microstates, f"of each microstate: {words}", **told)
+        yield _named(f"{name}_of_microstate", MICROSTATE, of_microstates, f"of each microstate: {words}", told)
 
 
 def _of_slow_modes(study: "Study") -> Iterator[_Named]:
@@ -236,8 +237,8 @@ def _of_slow_modes(study: "Study") -> Iterator[_Named]:
         table[chain.states] = mode
         words = f"slow mode {k} of the reversibilised chain (φ{k}); NaN outside the chain"
         told = {"relaxation_time_seconds": relaxation_time(float(value), chain.lag)}
-        yield _named(f"phi_{k}", FRAME, table[place].astype(np.float32), words, **told)
-        yield _named(f"phi_{k}_of_microstate", MICROSTATE, table[:-1], f"of each microstate: {words}", **told)
+        yield _named(f"phi_{k}", FRAME, table[place].astype(np.float32), words, told)
+        yield _named(f"phi_{k}_of_microstate", MICROSTATE, table[:-1], f"of each microstate: {words}", told)
 
 
 def _slow_modes(study: "Study") -> tuple[FloatArray, FloatArray]:
@@ -252,12 +253,14 @@ def _levels(study: "Study") -> tuple[int, ...]:
     return study.tree.levels[1:] or study.tree.levels
 
 
-def _states(study: "Study", level: int) -> np.ndarray:
-    states = study.states(level)
+def _known(states: Symbols) -> IntArray:
+    """Give the state of every frame, -1 outside the gap-free runs."""
     return np.where(states.segments.valid, states.labels, np.int32(-1)).astype(np.int32)
 
 
-def _named(name: str, dim: str, values: np.ndarray, words: str, units: str = "1", **told: Any) -> _Named:  # noqa: ANN401
+def _named(
+    name: str, dim: str, values: np.ndarray, words: str, told: Mapping[str, Any] = NOTHING_ELSE, units: str = "1"
+) -> _Named:
     return name, ((dim,), values, {"long_name": words, "units": units, **told})
 
 
