@@ -1,3 +1,5 @@
-"""What was learned from recordings: one type that labels new ones, simulates, is saved and loaded."""
+"""The model that is learned from recordings: it labels new ones, simulates, is saved and loaded."""
 
-from ethomarkov.model.behaviour import BehaviourModel as BehaviourModel
+from ethomarkov.model.behaviour import BehaviourModel
+
+__all__ = ["BehaviourModel"]

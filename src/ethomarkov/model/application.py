@@ -1,12 +1,14 @@
-"""A model on new recordings, and whether it may be trusted there.
+"""Application of a model to new recordings, and whether the model covers them.
 
-Four numbers per animal say how well the training animals cover it: how far its sequences are from their microstates,
-how many are out of their microstate's reach, how many of its transitions never occurred in training, and how likely its
-transitions are. The training animals' own numbers, each computed without that animal, say what is usual.
+Four numbers per animal say how well the training animals cover it: the distance of its sequences from their
+microstates, the share of sequences beyond the reach of their microstate, the share of transitions that never occurred
+in training, and the likelihood of its transitions. The same numbers of the training animals, each computed without
+that animal, are the reference.
 """
 
 import itertools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -14,15 +16,19 @@ from scipy import sparse
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.model.behaviour import MACRO, BehaviourModel
 from ethomarkov.recording import Recording
 from ethomarkov.states import DelayEmbedding, Microstates, Symbols
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 QUANTITIES = ("distance_ratio", "outside_share", "unseen_share", "log_likelihood")
 BORDERLINE, OUTSIDE = 3.0, 6.0
-"""Spreads above the training animals at which an animal is no longer covered, and at which it is outside."""
+"""Standard deviations above the training animals at which an animal is no longer covered, and is outside."""
 LEAST_SPREAD = (0.05, 0.03, 0.03, 0.05)
-"""Differences between animals that are always granted: in ln ratio, √share, √share, relative likelihood."""
+"""Least standard deviation between animals: in ln ratio, √share, √share, relative likelihood."""
 REACH = 0.99
 ENOUGH_VISITS = 100  # for a microstate's own 99th percentile
 N_BLOCKS = 8
@@ -31,7 +37,7 @@ LEAST_RATIO = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference(Result):
-    """The training animals' own numbers, each from the others.
+    """The numbers of the training animals, each computed from the others.
 
     Parameters
     ----------
@@ -57,7 +63,7 @@ class Reference(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application(Result):
-    """New recordings seen through a model.
+    """New recordings labelled by a model, and how well the model covers them.
 
     Parameters
     ----------
@@ -70,33 +76,33 @@ class Application(Result):
     individuals
         The new animals.
     distance_ratio
-        Median distance of an animal's sequences to their centers, over that of all training sequences.
+        Median distance of an animal's sequences to their centres, relative to that of all training sequences.
     outside_share
-        Share of sequences farther from their center than 99 % of the training sequences of that microstate (of all
+        Share of sequences farther from their centre than 99 % of the training sequences of that microstate (of all
         training sequences for microstates with fewer than a hundred).
     unseen_share
         Share of transitions at the model's lag that never occurred in training.
     log_likelihood
         Of the transitions under the training chain, in nats per second; see `score_transitions`.
     excess
-        By how many spreads each of the four numbers, in this order, is worse than the training animals' mean.
+        Number of standard deviations by which each of the four numbers, in this order, is worse than in training.
     flag
         "covered" when no excess is above 3, "outside" when one is above 6, else "borderline".
     reason
-        Why, in words.
+        Reason of the flag, in words.
     reference
-        What is usual for training animals.
+        The same numbers of the training animals.
 
     Notes
     -----
-    The excess is counted where animals vary evenly: in the logarithm of the distance ratio, the root of the shares and
-    the likelihood as it is. The variance has two parts. Animals differ: that of the reference animals less their
-    sampling error, but at least what is always granted (a standard deviation of 5 % in distance and likelihood, of 0.03
-    in the root of a share; twice as much when there was one training animal). And recordings are finite: the sampling
-    error of the new one follows from how blocks of time differ within the training animals, so that short recordings
+    The excess is computed on scales with even variance: the logarithm of the distance ratio, the root of the shares and
+    the likelihood as it is. The variance has two parts. Variance between animals: that of the reference animals minus
+    their sampling error, but at least a fixed one (a standard deviation of 5 % in distance and likelihood, of 0.03 in
+    the root of a share; twice as much when there was one training animal). And sampling error: that of the new
+    recording follows from the differences between blocks of time within the training animals, so that short recordings
     are not flagged for being short.
 
-    It is one-sided: an animal that does only a part of what the training animals did is covered. Being covered says
+    The test is one-sided: an animal that shows only a part of the training behaviour is covered. Being covered means
     that the states and transitions of the model suffice to describe the animal, not that it uses them as often.
     """
 
@@ -130,14 +136,29 @@ class Application(Result):
         counts = np.bincount(place, minlength=n_animals * n_groups).reshape(n_animals, n_groups)
         return _divide(counts, counts.sum(axis=1, keepdims=True))
 
+    def headline(self) -> str:
+        """Say how many of the new animals are covered by the model."""
+        counts = ", ".join(f"{self.flag.count(word)} {word}" for word in dict.fromkeys(self.flag))
+        return f"{count_of(len(self.individuals), 'animal')}{': ' if counts else ''}{counts}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the new animals: frames, flag, the four numbers, share of time in each macrostate, reason."""
+        import pandas as pd
+
+        shares = self.macrostate_shares
+        columns: dict[str, object] = {"individual": self.individuals, "frames": self.frames, "flag": self.flag}
+        columns |= {name: getattr(self, name) for name in QUANTITIES}
+        columns |= {f"share_{name.replace(' ', '_')}": shares[:, k] for k, name in enumerate(self.macrostate_names)}
+        return pd.DataFrame(columns | {"reason": self.reason})
+
 
 def apply_model(model: BehaviourModel, recording: Recording, *, threads: int = 1) -> Application:
-    """Label new recordings with a model's microstates and tell whether its model covers them.
+    """Label new recordings with the microstates of a model and test whether the model covers them.
 
     Parameters
     ----------
     model
-        What was learned.
+        Learned from the training animals.
     recording
         Of new animals, at the model's sampling rate.
     threads
@@ -164,14 +185,14 @@ def apply_model(model: BehaviourModel, recording: Recording, *, threads: int = 1
 
 
 def score_transitions(training: Symbols, symbols: Symbols, lag_frames: int) -> tuple[IntArray, FloatArray, BoolArray]:
-    """Compute the probability of every transition under the chain of the training symbols.
+    """Compute the probability of every transition under the chain of the training animals.
 
     Parameters
     ----------
     training
-        From which transitions are counted.
+        State sequences from which transitions are counted.
     symbols
-        With the same microstates.
+        State sequences with the same microstates.
     lag_frames
         Frames between the two states of a transition.
 
@@ -187,8 +208,8 @@ def score_transitions(training: Symbols, symbols: Symbols, lag_frames: int) -> t
     Notes
     -----
     p(j|i) = (C_ij + 1/N) / (C_i + 1): to the counts of every state, one more transition is added that leads to each of
-    the N states alike. A transition never seen from a state left n times so costs ln N(n + 1) nats instead of
-    infinitely many, and a state never left in training leads anywhere with probability 1/N.
+    the N states alike. So a transition never observed from a state left n times costs ln N(n + 1) nats instead of
+    infinitely many, and a state never left in training leads to every state with probability 1/N.
     """
     key, row, _ = _transitions(training, lag_frames)
     known, counts = np.unique(key, return_counts=True)
@@ -200,7 +221,7 @@ def score_transitions(training: Symbols, symbols: Symbols, lag_frames: int) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Training:
-    """The training sequences: their rows, numbers, microstates and distances to the centers."""
+    """The training sequences: their rows, values, microstates and distances to the centres."""
 
     microstates: Microstates
     symbols: Symbols
@@ -231,7 +252,7 @@ class _Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evidence:
-    """What each sequence and each transition says; rows are those of the stacked series."""
+    """Distance of each sequence and probability of each transition; rows are those of the stacked series."""
 
     rows: IntArray
     distance: FloatArray  # over the typical one in training
@@ -258,7 +279,7 @@ class _Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LeftOut:
-    """The training animals seen from the others: per unit, and per block of time within animals."""
+    """The numbers of training animals from the others: per unit, and per block of time within animals."""
 
     n_animals: int
     units: tuple[str, ...]
@@ -273,7 +294,7 @@ class _LeftOut:
 
 
 def _new_evidence(training: _Training, sequences: Series, symbols: Symbols) -> _Evidence:
-    """Hold new sequences and transitions against the whole training set."""
+    """Compare new sequences and transitions with the whole training set."""
     order = np.lexsort((training.distance, training.labels))
     reach = _reach(training.labels[order], training.distance[order], training.microstates.n_states)
     rows = np.flatnonzero(symbols.segments.valid)
@@ -292,7 +313,7 @@ def _new_evidence(training: _Training, sequences: Series, symbols: Symbols) -> _
 
 
 def _leave_out(training: _Training) -> _LeftOut:
-    """Measure every training animal, or every block of the only one, against the others."""
+    """Compare every training animal, or every block of the only one, with the others."""
     segments, rate = training.symbols.segments, training.symbols.sampling.rate
     animal, n_animals = segments.row_individual, segments.n_individuals
     position = np.arange(segments.n_rows) - segments.offsets[animal]
@@ -371,7 +392,7 @@ def _log_probability(seen: IntArray, leaving: IntArray, n_states: int) -> FloatA
 
 
 def _reach(labels: IntArray, distance: FloatArray, n_states: int) -> FloatArray:
-    """Find the distance that 99 % of each state's sequences keep to; sequences are sorted by state, then distance."""
+    """Compute the 99th percentile of distances in every state; sequences are sorted by state, then distance."""
     if labels.size == 0:
         return np.full(n_states, np.inf)
     visits = np.bincount(labels, minlength=n_states)
@@ -380,7 +401,7 @@ def _reach(labels: IntArray, distance: FloatArray, n_states: int) -> FloatArray:
 
 
 def _excess(values: FloatArray, seconds: FloatArray, left_out: _LeftOut) -> FloatArray:
-    """Count by how many spreads each number is worse than the reference; NaN where an animal has no number."""
+    """Compute by how many standard deviations each number is worse than the reference; NaN where unknown."""
     usual = _even_scale(left_out.values)
     known = np.isfinite(usual).all(axis=1)
     usual, n_known = usual[known], max(int(known.sum()), 1)
@@ -407,7 +428,7 @@ def _noise_per_second(left_out: _LeftOut) -> FloatArray:
 
 
 def _even_scale(values: FloatArray) -> FloatArray:
-    """Turn the four numbers into ones that vary evenly and grow as coverage gets worse."""
+    """Transform the four numbers to even variance, growing as coverage gets worse."""
     ratio, outside, unseen, likelihood = values.T
     return np.stack([np.log(np.maximum(ratio, LEAST_RATIO)), np.sqrt(outside), np.sqrt(unseen), -likelihood], axis=1)
 
@@ -420,13 +441,13 @@ def _flag(excess: FloatArray) -> str:
 
 
 def _reason(values: FloatArray, excess: FloatArray, reference: Reference) -> str:
-    """Say in one sentence what the flag rests on."""
+    """Give the reason of the flag in one sentence."""
     if not np.isfinite(excess).all():
-        return "Too short or too broken to judge: it has no transition at the lag of the model."
+        return "Too short or too fragmented: there is no transition at the lag of the model."
     texts = (
         "its sequences are {0:.2f} times as far from their microstates as is usual ({1:.2f} to {2:.2f})",
         "{0:.1%} of its sequences are out of the reach of their microstate ({1:.1%} to {2:.1%})",
-        "{0:.1%} of its transitions were never seen in training ({1:.1%} to {2:.1%})",
+        "{0:.1%} of its transitions never occurred in training ({1:.1%} to {2:.1%})",
         "its transitions have a log-likelihood of {0:.2f} nats per second ({1:.2f} to {2:.2f})",
     )
     usual = [getattr(reference, name) for name in QUANTITIES]
@@ -435,10 +456,10 @@ def _reason(values: FloatArray, excess: FloatArray, reference: Reference) -> str
         for text, value, known in zip(texts, values, usual, strict=True)
     ]
     if excess.max() > BORDERLINE:
-        found = "; ".join(said[k] for k in np.argsort(-excess) if excess[k] > BORDERLINE)
-        return f"{found[0].upper()}{found[1:]}; in brackets the training animals."
+        worst = "; ".join(said[k] for k in np.argsort(-excess) if excess[k] > BORDERLINE)
+        return f"{worst[0].upper()}{worst[1:]}; in brackets the training animals."
     if excess[3] < -BORDERLINE:
-        return "Covered, but more predictable than the training animals: it may do only a part of what they did."
+        return "Covered, but more predictable than the training animals: it may show only a part of their behaviour."
     return "Its sequences and transitions are as near to the model as those of the training animals."
 
 

@@ -1,4 +1,4 @@
-"""What was learned from recordings of animals: basis, posture sequences, microstates, chain, tree of states."""
+"""The model that is learned from recordings: basis, posture sequences, microstates, chain, tree of states."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +8,7 @@ import numpy as np
 from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import Result
 from ethomarkov._core.series import Series
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.naming import StateTraits
 from ethomarkov.coarse.tree import StateTree
 from ethomarkov.exceptions import ConnectivityError, InputFormatError, SamplingError
@@ -47,13 +48,13 @@ class BehaviourModel(Result):
     tree
         States at every level.
     postures, symbols
-        Mode amplitudes and microstates of the animals that were learned from; simulations are put together from them.
+        Mode amplitudes and microstates of the training animals; simulations are assembled from them.
     traits
-        What the body does in each node of the tree, by which states are named; None where nobody asked.
+        Movements of the body in each node of the tree, by which states are named; None where not computed.
     measured
-        Paths and body lengths of these animals; None where nobody asked.
+        Measured paths and body lengths of these animals; None where not computed.
     step, passage
-        Seconds of a step of simulated animals, and for which they follow a recording at a time; the lag where None.
+        Seconds of a step of simulated animals, and seconds for which they follow a recording; the lag where None.
     unfolding
         How simulated microstates become postures: "matched", or "paper" as published; see `unfold_postures`.
     drag_ratio, scheme
@@ -70,6 +71,8 @@ class BehaviourModel(Result):
     8
     >>> model.simulate(duration=5.0, n_runs=2, rng=1).segments.n_individuals
     2
+    >>> model.headline()
+    '8 microstates of 4 frames, lag 0.5 s, 2 states, learned from 2 animals'
     """
 
     basis: PostureBasis | None
@@ -91,7 +94,7 @@ class BehaviourModel(Result):
 
     @property
     def individuals(self) -> tuple[str, ...]:
-        """Names of the animals that it was learned from."""
+        """Names of the training animals."""
         return self.symbols.segments.individuals
 
     @property
@@ -109,6 +112,12 @@ class BehaviourModel(Result):
         """Number of states at the finest level of the tree."""
         return max(self.tree.levels)
 
+    def headline(self) -> str:
+        """Give the number of microstates, states and training animals, and the lag."""
+        n_delays, n_microstates = count_of(self.n_delays, "frame"), count_of(self.microstates.n_states, "microstate")
+        n_states, n_animals = count_of(self.finest, "state"), count_of(len(self.individuals), "animal")
+        return f"{n_microstates} of {n_delays}, lag {self.chain.lag:.3g} s, {n_states}, learned from {n_animals}"
+
     @property
     def steps(self) -> tuple[float, float]:
         """Seconds of a step and of a passage of simulated animals."""
@@ -116,17 +125,19 @@ class BehaviourModel(Result):
         return step, step if self.passage is None else self.passage
 
     def states(self, level: int = MACRO) -> Symbols:
-        """State of every frame at a level of the tree, by default the two macrostates, the larger first."""
+        """Give the state of every frame at a level of the tree, by default the two macrostates, the larger first."""
         return self.symbols.relabel(self.tree.states_at(level))
 
     def names(self, level: int) -> tuple[str, ...]:
-        """Name the states of a level by what the body does in them."""
+        """Name the states of a level by the movements of the body in them."""
         if self.traits is None:
-            raise InputFormatError("This model knows no traits of its states, so they have no names.")
+            raise InputFormatError(
+                "This model has no traits of its states, so they have no names. Use the model of a study (study.model)."
+            )
         return given_names(self.tree, self.traits, level, is_worm=self.is_worm)
 
     def body_basis(self) -> PostureBasis:
-        """Give the basis that turns postures into a body, or say that there is none."""
+        """Give the basis of tangent angles, which computes bodies from postures; raise if there is none."""
         if self.basis is None or not self.has_body:
             raise InputFormatError(
                 "Paths need tangent angles along the body, and this study has none. For amplitudes, run it again with "
@@ -137,7 +148,7 @@ class BehaviourModel(Result):
     # --- new recordings -----------------------------------------------------------------------------------------------
 
     def project(self, recording: Recording) -> Series:
-        """Project a new recording on the model's modes, or say why that cannot be done."""
+        """Compute the mode amplitudes of a new recording; raise if it does not fit the model."""
         self._check(recording)
         postures = project_postures(recording, self.postures.n_components, self.basis)
         longest = postures.segments.longest()
@@ -183,7 +194,7 @@ class BehaviourModel(Result):
     # --- simulated animals --------------------------------------------------------------------------------------------
 
     def animal(self, individual: int | None = None, *, start: Start = "first") -> MarkovAnimal:
-        """Give what simulates one individual, or all together.
+        """Build the simulated counterpart of one individual, or of all together.
 
         Parameters
         ----------
@@ -200,7 +211,7 @@ class BehaviourModel(Result):
         )
 
     def confined(self, level: int, state: int, *, start: Start = "first") -> MarkovAnimal:
-        """Give what simulates an animal that never leaves a state, learned from all individuals.
+        """Build a simulated animal that never leaves a state, learned from all individuals.
 
         Parameters
         ----------
@@ -219,21 +230,21 @@ class BehaviourModel(Result):
             ) from error
 
     def whole_steps(self, seconds: float) -> float:
-        """Give the duration of a run nearest to some seconds: a whole number of simulated steps, two at least."""
+        """Round a duration to a whole number of simulated steps, at least two."""
         step = self.steps[0]
         return max(2, round(seconds / step)) * step
 
     def simulate(self, duration: float, n_runs: int = 1, *, rng: Rng = 0, threads: int = 1) -> Series:
-        """Simulate mode amplitudes of animals that follow the chain of all.
+        """Simulate mode amplitudes of animals that follow the chain of all training animals.
 
         Parameters
         ----------
         duration
             Seconds of every run, to the nearest simulated step.
         n_runs
-            How many.
+            Number of runs.
         rng, threads
-            Seed or generator, and cores; the postures do not depend on cores.
+            Random seed or generator, and cores; the postures do not depend on cores.
         """
         animal = self.animal(start="stationary")
         runs = animal.behave(

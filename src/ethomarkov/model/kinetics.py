@@ -1,6 +1,7 @@
 """Kinetics of the states of a model at one level of its tree."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,8 +9,9 @@ from ethomarkov._core.interval import Interval, jackknife_interval
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.dwell_laws import LawChoice, choose_law
-from ethomarkov.coarse.kinetics import Dwells, JumpChain, animal_rates, find_dwells, jump_chain, time_budget
+from ethomarkov.coarse.kinetics import Dwells, JumpChain, animal_rates, find_dwells, jump_chain, mean_dwell, time_budget
 from ethomarkov.coarse.passage import (
     MOST_CHAINS,
     ChapmanKolmogorov,
@@ -27,6 +29,9 @@ from ethomarkov.markov import Spectrum
 from ethomarkov.markov.spectrum import slowest_time_by_unit
 from ethomarkov.model.behaviour import BehaviourModel
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LONGEST_LAG, N_LAGS = 16, 20
 """Longest lag at which the chain of states is counted, in lags of the model, and how many lags up to it."""
 ENOUGH_DWELLS = 50
@@ -35,7 +40,7 @@ ENOUGH_DWELLS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kinetics(Result):
-    """How long the states of a level last, where they lead, and whether the states form a chain.
+    """Dwell times and transition rates of the states of a level, and whether the states form a Markov chain.
 
     Parameters
     ----------
@@ -44,17 +49,17 @@ class Kinetics(Result):
     budget
         Share of each animal's time in every state; NaN for animals without any.
     dwells
-        Dwells as seen every lag.
+        Dwells, with the state sequence sampled every lag.
     leaving
-        Rate of leaving every state, per animal, from these dwells.
+        Total transition rate out of every state, per animal, from these dwells.
     jumps
-        Which state follows which.
+        Jumps from state to state.
     passage
-        Mean seconds from each state (row) until each other one is first met, in the chain of microstates.
+        Mean first-passage time in seconds from each state (row) to each other one, in the chain of microstates.
     times
         Relaxation times of the chain of states against the lag.
     rates
-        Rates of hopping, from what changes between one lag of the chain and three.
+        Transition rates between states, from the change between one lag of the chain and three.
     is_steady
         Whether the relaxation times are steady from some lag on.
     check
@@ -76,9 +81,52 @@ class Kinetics(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the number of states, of complete dwells, and the slowest relaxation time."""
+        n_dwells = count_of(int(np.count_nonzero(~(self.dwells.starts_cut | self.dwells.ends_cut))), "complete dwell")
+        relaxation = f"relaxation time {self.rates.relaxation.estimate:.3g} s"
+        return f"{count_of(len(self.names), 'state')}, {n_dwells}, {relaxation}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the states: share of the sampled time, mean dwell time with its interval, and number of dwells."""
+        import pandas as pd
+
+        time = np.bincount(self.dwells.state, self.dwells.duration, len(self.names))
+        means = [mean_dwell(self.dwells, state) for state in range(len(self.names))]
+        return pd.DataFrame(
+            {
+                "state": self.names,
+                "share": time / max(float(time.sum()), np.finfo(float).tiny),
+                "mean_dwell_s": [mean.estimate for mean in means],
+                "mean_dwell_low_s": [mean.low for mean in means],
+                "mean_dwell_high_s": [mean.high for mean in means],
+                "complete_dwells": [len(self.dwells.in_state(state).complete) for state in range(len(self.names))],
+            }
+        )
+
+    def transitions(self) -> "pd.DataFrame":
+        """List the ordered pairs of different states: jumps, transition rate with its interval, first passage."""
+        import pandas as pd
+
+        before, after = np.nonzero(~np.eye(len(self.names), dtype=bool))
+        names = np.array(self.names, dtype=object)
+        return pd.DataFrame(
+            {
+                "level": self.level,
+                "from": names[before],
+                "to": names[after],
+                "jumps": self.jumps.counts[before, after],
+                "jump_probability": self.jumps.probabilities[before, after],
+                "rate_per_s": self.rates.rates[before, after],
+                "rate_low": self.rates.low[before, after],
+                "rate_high": self.rates.high[before, after],
+                "first_passage_s": self.passage[before, after],
+            }
+        )
+
 
 def state_kinetics(model: BehaviourModel, level: int) -> Kinetics:
-    """Measure the kinetics of the states of a level.
+    """Compute dwell times, transition rates and Markov tests of the states of a level.
 
     Parameters
     ----------
@@ -106,7 +154,7 @@ def state_kinetics(model: BehaviourModel, level: int) -> Kinetics:
 
 
 def steady_rates(model: BehaviourModel, level: int) -> tuple[CoarseTimes, Rates, bool]:
-    """Find the relaxation times of the chain of states, its rates at the lag of the model, and whether it is steady."""
+    """Estimate relaxation times of the chain of states, its rates at the lag, and whether the times are steady."""
     group, rate = model.tree.states_at(level), model.symbols.sampling.rate
     longest = min(LONGEST_LAG * model.chain.lag * rate, model.symbols.segments.longest() / 4)
     frames = np.unique(np.geomspace(1, max(longest, 2), N_LAGS).round().astype(int))
@@ -115,7 +163,7 @@ def steady_rates(model: BehaviourModel, level: int) -> tuple[CoarseTimes, Rates,
 
 
 def slowest_relaxation(model: BehaviourModel, spectrum: Spectrum) -> Interval:
-    """Give the slowest relaxation time of the chain of all animals its interval over animals, or blocks of one.
+    """Estimate the interval of the slowest relaxation time over animals, or over blocks of one animal.
 
     Parameters
     ----------
@@ -129,13 +177,13 @@ def slowest_relaxation(model: BehaviourModel, spectrum: Spectrum) -> Interval:
 
 def dwell_laws(kinetics: Kinetics, seed: int) -> dict[str, LawChoice]:
     """Compare laws of the dwell times in every state that was visited often enough."""
-    found = {}
+    laws = {}
     for state, name in enumerate(kinetics.names):
         dwells = kinetics.dwells.in_state(state)
         if len(dwells.complete) < ENOUGH_DWELLS:
             continue
         try:
-            found[name] = choose_law(dwells, rng=generator(seed, "laws", state))
+            laws[name] = choose_law(dwells, rng=generator(seed, "laws", state))
         except EthomarkovError:  # dwells of one length only, for example, have no law to fit
             continue
-    return found
+    return laws

@@ -1,4 +1,4 @@
-"""From recordings to mode amplitudes, and on to microstates."""
+"""Mode amplitudes and microstates of recordings."""
 
 import numpy as np
 
@@ -10,16 +10,16 @@ from ethomarkov.states import DelayEmbedding, Microstates, Symbols
 
 
 def fit_basis(recording: Recording, n_modes: int, given: PostureBasis | None) -> PostureBasis | None:
-    """Take the basis that is given, or fit one; amplitudes that come without one need none.
+    """Use the given basis, or fit one; amplitudes without a basis need none.
 
     Parameters
     ----------
     recording
         Of any kind.
     n_modes
-        To fit, at most.
+        Modes to fit, at most.
     given
-        Posture modes, if there are any.
+        Posture modes; None to fit them.
     """
     if given is not None or recording.kind == "amplitude":
         return given
@@ -28,7 +28,7 @@ def fit_basis(recording: Recording, n_modes: int, given: PostureBasis | None) ->
 
 
 def project_postures(recording: Recording, n_modes: int, basis: PostureBasis | None) -> Series:
-    """Project a recording on posture modes; amplitudes without a basis are taken as they are.
+    """Compute the mode amplitudes of a recording; amplitudes without a basis are used as they are.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the body does in the states of a tree, and how they are named by it."""
+"""Movements of the body in the states of a tree, and names of the states."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -25,7 +25,7 @@ def tree_traits(
     basis: PostureBasis | None,
     speed: FloatArray | None,
 ) -> StateTraits:
-    """Measure what the body does in every node of a tree.
+    """Measure the movements of the body in every node of a tree.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def tree_traits(
 
 
 def has_body_wave(basis: PostureBasis | None, postures: Series) -> bool:
-    """Tell whether postures describe a body wave: tangent angles in at least three modes."""
+    """Check whether postures describe a body wave: tangent angles in at least three modes."""
     return basis is not None and basis.features == "angle" and postures.n_components >= 3
 
 
@@ -71,13 +71,13 @@ def sampled_wavelengths(postures: Series, basis: PostureBasis) -> FloatArray:
 
 
 def traits_at(tree: StateTree, traits: StateTraits, level: int) -> StateTraits:
-    """Give the traits of the states of a level."""
+    """Select the traits of the states of a level."""
     nodes = list(tree.nodes_at(level))
     return StateTraits(**{item.name: getattr(traits, item.name)[nodes] for item in fields(StateTraits)})
 
 
 def given_names(tree: StateTree, traits: StateTraits, level: int, *, is_worm: bool) -> tuple[str, ...]:
-    """Name the states of a level by what the body does.
+    """Name the states of a level by the movements of the body.
 
     A state keeps its name from level to level: that of the finest level if it is never divided, otherwise that of the
     level where it appears. Two states are always run and pirouette.
@@ -85,7 +85,7 @@ def given_names(tree: StateTree, traits: StateTraits, level: int, *, is_worm: bo
     Parameters
     ----------
     tree, traits
-        The states, and what the body does in each node.
+        The states, and the movements of the body in each node.
     level
         Number of states.
     is_worm
@@ -99,7 +99,7 @@ def given_names(tree: StateTree, traits: StateTraits, level: int, *, is_worm: bo
     if level <= MACRO_LEVEL:
         return tuple(own[level].values())
     names = [own[max(tree.levels) if tree.divided[node] < 0 else int(tree.born[node])][node] for node in nodes]
-    # Names from different levels can meet; then those of the level itself are told apart.
+    # Names from different levels can be equal; those of the level itself are not.
     return tuple(names) if len(set(names)) == len(names) else tuple(own[level].values())
 
 

@@ -1,17 +1,22 @@
-"""Paths of the animals that a model was learned from: measured, and computed from their own postures."""
+"""Paths of the training animals of a model: measured, and computed from their postures."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ethomarkov._core.random import Rng
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion import Trajectory, propel
 from ethomarkov.locomotion.displacement import Diffusion, diffusion, msd, paper_lags
 from ethomarkov.locomotion.drag import DragFit, DragSettings, fit_drag_ratio
 from ethomarkov.model.behaviour import BehaviourModel
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,17 +26,17 @@ class Reconstruction(Result):
     Parameters
     ----------
     computed
-        By resistive force theory, in the unit of the measured path; every gap-free run starts anew at the origin.
+        By resistive force theory, in the unit of the measured path; every gap-free run starts at the origin.
     measured
         Of the same animals; None where it was not recorded.
     body_length
         Of every animal in that unit; 1 where nothing was measured.
     is_fitted
-        Whether a body length was not recorded and had to be fitted to the measured speed.
+        Whether a body length was not recorded and was fitted to the measured speed.
     speed_correlation
         Of measured and computed speed over one second, per animal; NaN without a measured path.
     drag
-        The drag ratio that fits best; None without a measured path.
+        Fit of the drag ratio; None without a measured path.
     """
 
     computed: Trajectory
@@ -44,12 +49,43 @@ class Reconstruction(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the number of animals, the mean correlation of speeds and the drag ratio."""
+        n_animals = count_of(self.computed.segments.n_individuals, "animal")
+        if self.measured is None:
+            return f"{n_animals}, no measured path"
+        known = self.speed_correlation[np.isfinite(self.speed_correlation)]
+        words = [f"mean speed correlation {known.mean():.2f}"] if known.size else []
+        words += [] if self.drag is None else [f"drag ratio {self.drag.median}"]
+        return ", ".join([n_animals, *words])
+
+    def table(self) -> "pd.DataFrame":
+        """List the animals: body length, computed speed, correlation with the measured speed, drag ratio."""
+        import pandas as pd
+
+        return pd.DataFrame([self._row(k, name) for k, name in enumerate(self.computed.segments.individuals)])
+
+    def _row(self, individual: int, name: str) -> dict[str, object]:
+        computed = self.computed.cut(individual).speed()
+        row: dict[str, object] = {
+            "animal": name,
+            "length_unit": self.computed.length_unit,
+            "body_length": float(self.body_length[individual]),
+            "body_length_is_fitted": self.is_fitted,
+            "speed_computed": float(np.nanmean(computed)) if np.isfinite(computed).any() else float("nan"),
+            "speed_correlation": float(self.speed_correlation[individual]),
+        }
+        if self.drag is not None:
+            fit = self.drag.median_by_individual[individual]
+            row |= {"drag_ratio": fit.estimate, "drag_low": fit.low, "drag_high": fit.high}
+        return row
+
 
 def body_lengths(model: BehaviourModel) -> tuple[FloatArray, bool]:
-    """Find the body length of every individual in the unit of its measured path.
+    """Give the body length of every individual in the unit of its measured path.
 
-    Where it was not recorded it is fitted: the length at which computed and measured paths are equally fast over one
-    second, which is as good as the drag ratio.
+    Where it was not recorded it is fitted: the length at which computed and measured speeds over one second are equal,
+    which is as accurate as the drag ratio.
 
     Returns
     -------
@@ -97,9 +133,9 @@ def reconstruct_paths(
     model
         With tangent angles.
     settings
-        How to look for the drag ratio.
+        Of the fit of the drag ratio.
     rng, threads
-        Seed or generator of windows drawn at random, and cores to use.
+        Random seed or generator of windows, and cores to use.
     """
     basis, measured = model.body_basis(), measured_path(model)
     lengths, is_fitted = body_lengths(model)
@@ -142,13 +178,13 @@ def _fitted_drag(
 
 def _speed_correlations(computed: Trajectory, measured: Trajectory | None) -> FloatArray:
     n = computed.segments.n_individuals
-    found = np.full(n, np.nan)
+    correlations = np.full(n, np.nan)
     for k in range(n if measured is not None else 0):
         here, there = computed.cut(k).speed(), measured.cut(k).speed() if measured is not None else np.empty(0)
         known = np.isfinite(here) & np.isfinite(there)
         if known.sum() > 2 and np.ptp(here[known]) > 0 and np.ptp(there[known]) > 0:
-            found[k] = np.corrcoef(here[known], there[known])[0, 1]
-    return found
+            correlations[k] = np.corrcoef(here[known], there[known])[0, 1]
+    return correlations
 
 
 def measured_diffusion(found: Reconstruction) -> Diffusion | None:

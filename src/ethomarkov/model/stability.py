@@ -1,4 +1,4 @@
-"""How well the states of a model are found again with microstates from other seeds."""
+"""Stability of the states of a model over random seeds of the microstates."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,6 +7,7 @@ import numpy as np
 
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, Progress
+from ethomarkov._core.words import count_of
 from ethomarkov.coarse.stability import compare_seeds
 from ethomarkov.coarse.tree import GrowthSettings, grow_tree
 from ethomarkov.markov import MarkovChain
@@ -29,6 +30,14 @@ class SeedStability(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the mean overlap of the least stable node."""
+        n_seeds, n_nodes = self.overlap.shape
+        if not (n_seeds and n_nodes):
+            return "no other seeds"
+        least = float(self.overlap.mean(axis=0).min())
+        return f"{count_of(n_nodes, 'node')} over {count_of(n_seeds, 'seed')}, least mean overlap {least:.2f}"
+
 
 def stability_over_seeds(
     model: BehaviourModel,
@@ -39,18 +48,18 @@ def stability_over_seeds(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> SeedStability:
-    """Measure how well every node of the tree is found again with microstates from other seeds.
+    """Compute the overlap of every node of the tree with trees of microstates from other random seeds.
 
     Parameters
     ----------
     model
-        Whose tree is looked at.
+        With its tree.
     growth
-        How the other trees grow.
+        Settings of the other trees.
     seeds
-        Of further partitions of the same sequences.
+        Random seeds of further partitions of the same sequences.
     partition
-        How microstates are found; see `Partition`.
+        Method of partition; see `Partition`.
     threads, progress
         Cores to use; called after every seed.
     """

@@ -11,7 +11,7 @@ from ethomarkov.coarse.kinetics import Dwells, find_dwells, mean_dwell
 from ethomarkov.coarse.naming import StateTraits
 from ethomarkov.foraging.states import Foraging
 from ethomarkov.locomotion.displacement import Diffusion
-from ethomarkov.model.application import QUANTITIES, Application
+from ethomarkov.model.application import Application
 from ethomarkov.model.kinetics import Kinetics
 from ethomarkov.model.paths import Reconstruction, measured_diffusion
 from ethomarkov.validation.validate import Validation
@@ -60,19 +60,8 @@ def application_tables(application: Application) -> Tables:
 
 
 def _application_rows(application: Application) -> Iterator[Row]:
-    frames, shares = application.frames, application.macrostate_shares
-    for k, individual in enumerate(application.individuals):
-        yield {
-            "individual": individual,
-            "frames": int(frames[k]),
-            "flag": application.flag[k],
-            **{name: _number(getattr(application, name)[k]) for name in QUANTITIES},
-            **{
-                f"share_{name.replace(' ', '_')}": _number(shares[k, j])
-                for j, name in enumerate(application.macrostate_names)
-            },
-            "reason": application.reason[k],
-        }
+    for row in _rows(application.table()):
+        yield {name: _number(value) if isinstance(value, float) else value for name, value in row.items()}
 
 
 def _number(value: float) -> str:
@@ -145,20 +134,7 @@ def _budget_rows(study: "Study", kinetics: Kinetics) -> Iterator[Row]:
 
 def _transition_rows(by_level: Mapping[int, Kinetics]) -> Iterator[Row]:
     for kinetics in by_level.values():
-        for i, before in enumerate(kinetics.names):
-            for j, after in enumerate(kinetics.names):
-                if i != j:
-                    yield {
-                        "level": kinetics.level,
-                        "from": before,
-                        "to": after,
-                        "jumps": int(kinetics.jumps.counts[i, j]),
-                        "jump_probability": float(kinetics.jumps.probabilities[i, j]),
-                        "rate_per_s": float(kinetics.rates.rates[i, j]),
-                        "rate_low": float(kinetics.rates.low[i, j]),
-                        "rate_high": float(kinetics.rates.high[i, j]),
-                        "first_passage_s": float(kinetics.passage[i, j]),
-                    }
+        yield from _rows(kinetics.transitions())
 
 
 # --- paths and foraging ----------------------------------------------------------------------------------------------
@@ -178,19 +154,7 @@ def path_tables(rebuilt: Reconstruction, spread: Diffusion | None) -> Tables:
 
 
 def _path_rows(rebuilt: Reconstruction, spread: Diffusion | None) -> Iterator[Row]:
-    for k, name in enumerate(rebuilt.computed.segments.individuals):
-        computed = rebuilt.computed.cut(k).speed()
-        row: Row = {
-            "animal": name,
-            "length_unit": rebuilt.computed.length_unit,
-            "body_length": float(rebuilt.body_length[k]),
-            "body_length_is_fitted": rebuilt.is_fitted,
-            "speed_computed": float(np.nanmean(computed)) if np.isfinite(computed).any() else float("nan"),
-            "speed_correlation": float(rebuilt.speed_correlation[k]),
-        }
-        if rebuilt.drag is not None:
-            fit = rebuilt.drag.median_by_individual[k]
-            row |= {"drag_ratio": fit.estimate, "drag_low": fit.low, "drag_high": fit.high}
+    for k, row in enumerate(_rows(rebuilt.table())):
         if spread is not None:
             row |= {"diffusion": float(spread.coefficient[k]), "exponent": float(spread.exponent[k])}
         yield row

@@ -1,4 +1,4 @@
-"""The Markov animal: hop among microstates, unfold their postures."""
+"""Simulated animals: walks on the chain of microstates, and postures along them."""
 
 from ethomarkov.simulation.postures import Repertoire, UnfoldMethod, unfold_blocks, unfold_postures
 from ethomarkov.simulation.symbols import simulate_symbols

@@ -1,4 +1,4 @@
-"""A Markov animal: a chain to walk on, and recorded postures to unfold."""
+"""A simulated animal: a chain to walk on, and recorded postures to unfold."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ Start = Literal["first", "stationary"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkovAnimal:
-    """What is simulated: one animal, all of them, or an animal that never leaves a state.
+    """Model of a simulated animal: one animal, all of them, or one that never leaves a state.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ class MarkovAnimal:
         passage: float | None = None,
         start: Start = "first",
     ) -> "MarkovAnimal":
-        """Learn an animal from its own symbols and postures.
+        """Learn an animal from its own state sequence and postures.
 
         Parameters
         ----------
         name
             Of the animal.
         symbols
-            Microstates of its sequences, as from `Symbols.of`; of all animals for their ensemble.
+            Microstates of its sequences, as from `Symbols.mask`; of all animals for their ensemble.
         postures, n_delays
             The recorded series and the frames per sequence.
         lag
@@ -81,7 +81,7 @@ class MarkovAnimal:
         return cls(name=name, chain=chain, repertoire=repertoire, start=first, bridges=bridges)
 
     def confined(self, name: str, members: BoolArray, symbols: Symbols, *, start: Start = "first") -> "MarkovAnimal":
-        """Give the animal that never leaves some of its microstates.
+        """Confine the animal to some of its microstates.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class MarkovAnimal:
         return replace(self, name=name, chain=chain, start=_start(chain, symbols, start))
 
     def walk(self, duration: float, n_walks: int, *, rng: Rng = 0, threads: int = 1) -> Symbols:
-        """Walk on the chain; see `simulate_symbols`."""
+        """Simulate state sequences; see `simulate_symbols`."""
         return simulate_symbols(self.chain, duration, n_walks=n_walks, start=self.start, rng=rng, threads=threads)
 
     def behave(
@@ -111,20 +111,20 @@ class MarkovAnimal:
         rng: Rng = 0,
         threads: int = 1,
     ) -> Iterator[Series]:
-        """Walk and unfold the postures, a few walks at a time.
+        """Simulate postures, a few walks at a time.
 
         Parameters
         ----------
         duration
             Seconds of every walk.
         n_walks
-            How many.
+            Number of walks.
         method
             See `unfold_postures`.
         walks_per_block
-            Walks in each series that is given.
+            Walks in each series.
         rng, threads
-            Seed or generator, and cores; the postures do not depend on cores or blocks.
+            Random seed or generator, and cores; the postures do not depend on cores or blocks.
         """
         # One seed for both, whose streams are set apart: a run is the same whatever the number of runs.
         seed = int(as_generator(rng).integers(2**63))
@@ -134,7 +134,7 @@ class MarkovAnimal:
         )
 
     def passages(self, walks: Symbols, *, rng: Rng = 0) -> Symbols:
-        """Give the microstates at the ends of the passages that unfold walks, one or several per step.
+        """List the microstates at the ends of the passages along walks, one or several per step.
 
         Parameters
         ----------
@@ -155,6 +155,6 @@ def _start(chain: MarkovChain, symbols: Symbols, start: Start) -> int | None:
     connected = np.flatnonzero(chain.state_index[labels] >= 0)
     if connected.size == 0:
         raise ConnectivityError(
-            "No recorded frame lies in a connected microstate of the chain; simulate from the symbols of the chain."
+            "No recorded frame lies in a connected microstate of the chain; use the state sequences of the chain."
         )
     return int(labels[connected[0]])

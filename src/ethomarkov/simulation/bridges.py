@@ -20,7 +20,7 @@ BRIDGING = np.uint64(0xA0761D6478BD642F)  # sets these random streams apart from
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridges:
-    """What was recorded between the two ends of a step, to walk in smaller steps than those of the chain.
+    """Recorded microstates between the two ends of a step, for walks in smaller steps than those of the chain.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Bridges:
     def from_symbols(
         cls, postures: Series, symbols: Symbols, n_delays: int, *, lag: float, passage: float
     ) -> "Bridges":
-        """List the recorded steps.
+        """List the recorded steps by their microstates.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Bridges:
         )
 
     def cross(self, walks: Symbols, *, rng: Rng = 0) -> Symbols:
-        """Put recorded microstates between the steps of walks.
+        """Insert recorded microstates between the steps of walks.
 
         Parameters
         ----------
@@ -81,14 +81,14 @@ class Bridges:
         """
         n_inner = self.recorded.passage_frames // self.passage_frames
         keys, edges = stream_keys(rng, walks.segments.n_individuals) ^ BRIDGING, walks.segments.offsets
-        drawn = [
+        chosen = [
             drawn_continuations(walks.labels[edges[i] : edges[i + 1]], self.recorded, key) for i, key in enumerate(keys)
         ]
-        rows = np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *chosen])
         inner = rows[:, None] + self.passage_frames * np.arange(n_inner)
         inside = inner <= self.recorded.runs[rows, 1][:, None]
-        found = np.where(inside, self.labels[np.where(inside, inner, 0)], -1)
-        labels = np.where(found < 0, walks.labels[:, None], found).astype(np.int32).ravel()
+        between = np.where(inside, self.labels[np.where(inside, inner, 0)], -1)
+        labels = np.where(between < 0, walks.labels[:, None], between).astype(np.int32).ravel()
         offsets, names = edges * n_inner, walks.segments.individuals
         return Symbols(
             labels=labels,

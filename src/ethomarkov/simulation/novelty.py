@@ -1,4 +1,4 @@
-"""How much of a simulation is new, and how much repeats a recorded passage."""
+"""The share of a simulation that is new, and the share that repeats a recorded passage."""
 
 from collections.abc import Sequence
 
@@ -23,16 +23,16 @@ def novelty(
     method: UnfoldMethod = "matched",
     tolerance: FloatArray | None = None,
 ) -> FloatArray:
-    """Measure the share of every simulated run that copies no recorded passage longer than a second.
+    """Compute the share of every simulated run that copies no recorded passage longer than a second.
 
     Parameters
     ----------
     simulated
         Runs, as from `unfold_blocks`.
     rows
-        Where their passages come from, as from `trace_rows`.
+        Recorded rows of their passages, as from `trace_rows`.
     repertoire, method
-        From which, and how, they were unfolded.
+        With which they were unfolded.
     tolerance
         Largest difference of every component between a copy and what it copies; a tenth of its standard deviation by
         default.
@@ -76,6 +76,6 @@ def fewest_frames(postures: Series) -> int:
 
 
 def copy_tolerance(postures: Series) -> FloatArray:
-    """Give the largest difference of every component between a frame and its copy."""
+    """Compute the largest difference of every component between a frame and its copy."""
     spread: FloatArray = postures.values[postures.segments.valid].std(axis=0, dtype=float)
     return NEAR * spread

@@ -1,4 +1,4 @@
-"""From walks among microstates to series of postures."""
+"""Postures along walks on the chain of microstates."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,6 +48,18 @@ class Repertoire:
         The same of each microstate.
     runs
         First and last row of the gap-free run of every row.
+
+    Examples
+    --------
+    >>> from ethomarkov.states import DelayEmbedding, Partition
+    >>> postures = Series.from_rows(np.stack([np.cos(np.arange(200) / 5), np.sin(np.arange(200) / 5)], axis=1), 10.0)
+    >>> sequences = DelayEmbedding(3).transform(postures)
+    >>> symbols = Partition(4, seed=1).fit(sequences).label(sequences)
+    >>> repertoire = Repertoire.from_symbols(postures, symbols, n_delays=3, passage=0.5)
+    >>> repertoire.n_states, repertoire.passage_frames, int(repertoire.state_range[:, 1].sum())
+    (4, 5, 198)
+    >>> repertoire.continuations_of(symbols.labels[1:9:5]).shape  # first entry and number, for each step
+    (2, 2)
     """
 
     postures: Series
@@ -65,7 +77,7 @@ class Repertoire:
 
     @classmethod
     def from_symbols(cls, postures: Series, symbols: Symbols, n_delays: int, passage: float) -> "Repertoire":
-        """List the recorded sequences.
+        """List the recorded sequences by microstate and by passage.
 
         Parameters
         ----------
@@ -85,7 +97,7 @@ class Repertoire:
         if middle.shape != labelled.shape or (labelled & ~middle).any():
             raise SamplingError(
                 f"Some of the {labelled.sum()} labelled rows are not the middle of {n_delays} recorded frames. "
-                "Use the postures and n_delays from which the symbols were made."
+                "Use the postures and n_delays from which the state sequences were made."
             )
         members = np.flatnonzero(labelled)
         members = members[np.argsort(symbols.labels[members], kind="stable")]
@@ -107,14 +119,25 @@ class Repertoire:
         )
 
     def sequences_of(self, labels: IntArray) -> IntArray:
-        """Find where the sequences of each step of a walk are listed, whatever comes next: begin and number."""
+        """Find the recorded sequences of each step of a walk, whatever comes next: first entry in `rows`, and number.
+
+        Parameters
+        ----------
+        labels
+            Microstates of the walk.
+        """
         ranges: IntArray = self.state_range[labels]
         return ranges
 
     def continuations_of(self, labels: IntArray) -> IntArray:
-        """Find where the recorded steps from each label of a walk to the next are listed: begin and number.
+        """Find the recorded passages from each label of a walk to the next: first entry in `rows`, and number.
 
         A step that was never recorded, and the last, may begin from any sequence of its microstate.
+
+        Parameters
+        ----------
+        labels
+            Microstates of the walk.
         """
         ranges = self.sequences_of(labels)
         step = labels[:-1].astype(np.int64) * self.n_states + labels[1:]
@@ -133,7 +156,7 @@ def unfold_postures(
     rng: Rng = 0,
     method: UnfoldMethod = "matched",
 ) -> Series:
-    """Replace every step of a walk by a recorded sequence of postures of that microstate, and join them.
+    """Simulate postures along walks: every step is a recorded sequence of its microstate, joined to the next.
 
     Parameters
     ----------
@@ -146,7 +169,7 @@ def unfold_postures(
     n_delays
         Frames per sequence.
     rng
-        Seed or generator.
+        Random seed or generator.
     method
         "matched" follows, from each step to the next, a recorded passage between the two microstates, and fades from
         one passage into the next while both are in the same microstate. "paper" is the published procedure,
@@ -158,7 +181,19 @@ def unfold_postures(
     first one of its microstate), frames missing between them are filled by a cubic spline, and the whole is smoothed
     by a cubic Savitzky–Golay filter over 11 frames. Successive sequences do not continue each other, which leaves a
     comb at the rate of the steps in the spectrum of speeds; "matched" avoids it. Of a few recorded passages, drawn
-    evenly, it takes the one that begins most like the last one ended, over all frames of a sequence.
+    evenly, it takes the one whose beginning is closest to the end of the last one, over all frames of a sequence.
+
+    Examples
+    --------
+    >>> from ethomarkov.markov import MarkovChain
+    >>> from ethomarkov.simulation import simulate_symbols
+    >>> from ethomarkov.states import DelayEmbedding, Partition
+    >>> postures = Series.from_rows(np.stack([np.cos(np.arange(200) / 5), np.sin(np.arange(200) / 5)], axis=1), 10.0)
+    >>> sequences = DelayEmbedding(3).transform(postures)
+    >>> symbols = Partition(4, seed=1).fit(sequences).label(sequences)
+    >>> walks = simulate_symbols(MarkovChain.from_symbols(symbols, 0.5), duration=20.0, n_walks=2)
+    >>> unfold_postures(walks, postures, symbols, n_delays=3).values.shape
+    (400, 2)
     """
     passage = postures.sampling.seconds(_step_frames(walks, postures))
     repertoire = Repertoire.from_symbols(postures, symbols, n_delays, passage)
@@ -175,7 +210,7 @@ def unfold_blocks(
     method: UnfoldMethod = "matched",
     threads: int = 1,
 ) -> Iterator[Series]:
-    """Unfold a few walks at a time, so that large ensembles need not fit in memory.
+    """Simulate postures along walks, a few walks at a time, so that large ensembles need not fit in memory.
 
     Parameters
     ----------
@@ -184,11 +219,24 @@ def unfold_blocks(
     repertoire
         Recorded sequences, with passages as long as a step of the walks.
     walks_per_block
-        Walks in each series that is given; the postures do not depend on it.
+        Walks in each series; the postures do not depend on it.
     rng, method
         See `unfold_postures`.
     threads
         Cores to use; the postures do not depend on it.
+
+    Examples
+    --------
+    >>> from ethomarkov.markov import MarkovChain
+    >>> from ethomarkov.simulation import simulate_symbols
+    >>> from ethomarkov.states import DelayEmbedding, Partition
+    >>> postures = Series.from_rows(np.stack([np.cos(np.arange(200) / 5), np.sin(np.arange(200) / 5)], axis=1), 10.0)
+    >>> sequences = DelayEmbedding(3).transform(postures)
+    >>> symbols = Partition(4, seed=1).fit(sequences).label(sequences)
+    >>> walks = simulate_symbols(MarkovChain.from_symbols(symbols, 0.5), duration=20.0, n_walks=5)
+    >>> repertoire = Repertoire.from_symbols(postures, symbols, n_delays=3, passage=0.5)
+    >>> [block.segments.n_individuals for block in unfold_blocks(walks, repertoire, walks_per_block=2)]
+    [2, 2, 1]
     """
     _check_walks(walks, repertoire)
     keys = stream_keys(rng, walks.segments.n_individuals) ^ UNFOLDING
@@ -199,7 +247,7 @@ def unfold_blocks(
 def trace_rows(
     walks: Symbols, repertoire: Repertoire, *, rng: Rng = 0, method: UnfoldMethod = "matched"
 ) -> tuple[IntArray, ...]:
-    """Tell where `unfold_blocks` takes its passages from.
+    """List the recorded rows from which `unfold_blocks` takes its passages.
 
     Parameters
     ----------
@@ -292,7 +340,7 @@ def _draw(repertoire: Repertoire, ranges: IntArray, key: np.uint64) -> IntArray:
 def _replay_walk(
     labels: IntArray, repertoire: Repertoire, key: np.uint64, method: UnfoldMethod, out: FloatArray
 ) -> None:
-    """Put sequences drawn at random one after the other."""
+    """Join sequences drawn at random within their microstates."""
     block = repertoire.passage_frames
     length = min(repertoire.n_delays, block)
     begin = _drawn_rows(labels, repertoire, key) - (repertoire.n_delays - 1) // 2
@@ -343,7 +391,7 @@ def _smoothing_weights() -> tuple[FloatArray, FloatArray]:
 
 
 def _run_limits(postures: Series) -> IntArray:
-    """Give the first and last row of the run of every row; of rows in gaps, nothing of use."""
+    """Find the first and last row of the run of every row; undefined in gaps."""
     limits = np.zeros((len(postures.values), 2), dtype=np.int64)
     for start, stop, _ in postures.segments:
         limits[start:stop] = start, stop - 1
@@ -351,7 +399,7 @@ def _run_limits(postures: Series) -> IntArray:
 
 
 def _step_frames(walks: Symbols, postures: Series) -> int:
-    """Check that a step of the walk is a whole number of frames, and give it."""
+    """Count the frames of a step of the walk; raise unless it is a whole number."""
     frames = postures.sampling.rate / walks.sampling.rate
     if round(frames) < 1 or abs(frames - round(frames)) > 1e-6 * frames:
         raise SamplingError(
@@ -373,5 +421,5 @@ def _check_walks(walks: Symbols, repertoire: Repertoire) -> None:
     if unseen.size:
         raise ConnectivityError(
             f"{unseen.size} microstates of the walk (the first is {unseen[0]}) have no recorded sequence to draw from. "
-            "Unfold with the symbols from which the chain was estimated."
+            "Unfold with the state sequences from which the chain was estimated."
         )

@@ -1,4 +1,4 @@
-"""Power spectra of postures, where joints between simulated sequences would show."""
+"""Power spectra of postures, in which joints between simulated sequences would be visible."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from ethomarkov.simulation.postures import UnfoldMethod
 
 SPECTRUM_SECONDS, N_RUNS = 600.0, 4
 UNFOLDINGS: Mapping[str, UnfoldMethod] = {"matched": "matched", "as published": "paper"}
-"""Ways of unfolding by the name that they have in figures."""
+"""Methods of unfolding by their names in figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class PostureSpectrum(Result):
 
 
 def unfolding_spectra(animal: MarkovAnimal, postures: Series, seed: int) -> Mapping[str, PostureSpectrum]:
-    """Estimate the spectra of an animal, and of runs of its model by both ways of unfolding.
+    """Estimate the spectra of an animal, and of simulated runs by both methods of unfolding.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def unfolding_spectra(animal: MarkovAnimal, postures: Series, seed: int) -> Mapp
     postures
         Of the animal itself.
     seed
-        Of the runs.
+        Random seed of the runs.
     """
     runs = {
         name: next(animal.behave(SPECTRUM_SECONDS, N_RUNS, method=method, rng=seed))
@@ -66,7 +66,7 @@ def unfolding_spectra(animal: MarkovAnimal, postures: Series, seed: int) -> Mapp
 
 
 def posture_speed(postures: Series) -> Series:
-    """Measure how fast the posture changes: distance between successive frames per second, at the first of them."""
+    """Compute the speed of posture change: distance between successive frames per second, at the first of them."""
     first, last = postures.segments.pairs(1)
     speed = np.full((len(postures.values), 1), np.nan)
     step = postures.values[last].astype(float) - postures.values[first]

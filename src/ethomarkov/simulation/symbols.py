@@ -1,4 +1,4 @@
-"""Walks on a chain."""
+"""Simulated state sequences: walks on a chain."""
 
 import itertools
 
@@ -27,7 +27,7 @@ def simulate_symbols(
     rng: Rng = 0,
     threads: int = 1,
 ) -> Symbols:
-    """Walk on a chain, many walks at once.
+    """Simulate state sequences by random walks on a chain.
 
     Parameters
     ----------
@@ -36,14 +36,21 @@ def simulate_symbols(
     duration
         Seconds of every walk.
     n_walks
-        Independent walks, one individual each. A walk depends on the seed and its own number alone.
+        Independent walks, one individual each. A walk depends on the random seed and its own number alone.
     start
         Microstate of the partition where all walks begin, or one for each walk; drawn from the stationary law when
         None.
     rng
-        Seed or generator.
+        Random seed or generator.
     threads
         Cores to use; the walks do not depend on it.
+
+    Examples
+    --------
+    >>> chain = MarkovChain.from_counts(sparse.csr_array(np.array([[90.0, 10], [20, 80]])), lag=0.5)
+    >>> walks = simulate_symbols(chain, duration=60.0, n_walks=3, start=0, rng=1)
+    >>> walks.labels.shape, walks.labels[::120].tolist(), walks.sampling.rate
+    ((360,), [0, 0, 0], 2.0)
     """
     from ethomarkov.simulation.walk_kernels import alias_table, walk
 
@@ -53,14 +60,14 @@ def simulate_symbols(
     matrix = sparse.vstack([chain.transition, sparse.csr_array(chain.stationary[None])], format="csr")
     table = alias_table(matrix.indptr, matrix.indices, matrix.data)
     steps = np.empty((n_walks, n_steps), dtype=np.int32)
-    drawn = steps
+    later = steps
     first = np.full(n_walks, chain.states.size)
     if start is not None:
         first = _first_rows(chain, start, n_walks)
-        steps[:, 0], drawn = first, steps[:, 1:]
+        steps[:, 0], later = first, steps[:, 1:]
 
     def walk_slice(part: slice) -> None:
-        walk(matrix.indptr, table, keys[part], first[part], drawn[part])
+        walk(matrix.indptr, table, keys[part], first[part], later[part])
 
     map_pieces(walk_slice, _even_slices(n_walks), threads)
     return _as_symbols(chain, steps)

@@ -63,7 +63,7 @@ def test_a_model_without_basis_traits_or_paths_survives_too(model, tmp_path):
     found = BehaviourModel.load(bare.save(tmp_path / "bare.nc"))
     assert digest(found) == digest(bare)
     assert found.steps == (0.75, 0.75)
-    with pytest.raises(InputFormatError, match="knows no traits"):
+    with pytest.raises(InputFormatError, match="has no traits"):
         found.names(2)
 
 
