@@ -10,6 +10,8 @@ from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 
 NUMBERS = "iuf"
+LARGEST_LABEL = 2**31 - 2
+"""States are numbered in 32 bits."""
 SAME_RATE = 1e-9
 """Relative difference of two rates that are one: the rounding of a rate that was written and read."""
 
@@ -57,6 +59,13 @@ def numbers(value: object, what: str) -> FloatArray:
     what
         What it is, for the error.
     """
+    found = _converted(value, what)
+    if np.isinf(found).any():
+        raise InputFormatError(f"{what} hold infinite numbers; use NaN for what is missing.")
+    return found
+
+
+def _converted(value: object, what: str) -> FloatArray:
     if isinstance(value, np.ma.MaskedArray):
         return np.ma.filled(value.astype(float), np.nan)
     columns: Any = getattr(value, "dtypes", None)  # of a table, which is not imported here for its type
@@ -87,13 +96,24 @@ def whole_numbers(values: FloatArray, what: str) -> IntArray:
         What they are, for the error.
     """
     known = np.where(np.isnan(values), -1.0, values)
-    odd = np.flatnonzero((known != np.round(known)) | (known < -1))
+    odd = np.flatnonzero((known != np.round(known)) | (known < -1) | (known > LARGEST_LABEL))
     if odd.size:
         raise InputFormatError(
             f"{what} hold {known[odd[0]]:g} at frame {odd[0]}; whole numbers from 0 on are needed, and -1 for what is "
             "missing. Number the states first: numpy.unique(labels, return_inverse=True)."
         )
     return known.astype(np.int64)
+
+
+def is_count(value: object, least: int = 1) -> bool:
+    """Tell whether a value is a whole number that is large enough; truth values are none.
+
+    Examples
+    --------
+    >>> is_count(3), is_count(np.int64(3)), is_count(0), is_count(True), is_count(2.0)
+    (True, True, False, False, False)
+    """
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)
 
 
 def one_rate(rate: float | None, sampling: Sampling | None, what: str) -> Sampling:

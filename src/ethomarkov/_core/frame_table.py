@@ -60,6 +60,7 @@ def describe_frames(segments: Segments, sampling: Sampling) -> str:
     """
     seconds = sampling.seconds(segments.n_rows)
     duration = f"{seconds:.3g} s" if seconds < SECONDS_SHOWN else f"{seconds / 60:,.4g} min"
-    missing = 100 * (1 - int(segments.lengths.sum()) / max(segments.n_rows, 1))
+    missing = 100 * (segments.n_rows - int(segments.lengths.sum())) / max(segments.n_rows, 1)
+    share = f"{missing:.1g}" if 0 < missing < 1 else f"{missing:.0f}"
     animals = count_of(segments.n_individuals, "animal")
-    return f"{animals}, {duration} at {sampling.rate:.6g} Hz, {missing:.2g} % missing"
+    return f"{animals}, {duration} at {sampling.rate:.6g} Hz, {share} % missing"

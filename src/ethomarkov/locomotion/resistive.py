@@ -150,8 +150,6 @@ def _check_rows(named: dict[str, FloatArray]) -> None:
                 f"The angles of {name!r} have shape {part.shape}; (frames, segments) is needed. Points of a centerline "
                 "become angles by Recording.from_arrays(points, rate=..., kind='centerline')."
             )
-        if np.isinf(part).any():
-            raise InputFormatError(f"Some angles of {name!r} are infinite; use NaN for what is missing.")
         if part.shape[1] != min(widths.values()):
             raise InputFormatError(
                 f"The animals have {', '.join(f'{n} ({name})' for name, n in widths.items())} segments; all need the "

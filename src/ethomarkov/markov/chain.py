@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ethomarkov._core.arrays import one_rate
+from ethomarkov._core.arrays import is_count, one_rate
 from ethomarkov._core.optional import require
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import FloatArray, IntArray, PlainArrays
@@ -150,7 +150,7 @@ class MarkovChain(Result):
         """
         from ethomarkov.markov.spectrum import slow_spectrum
 
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        if not is_count(n):
             raise InputFormatError(f"n={n!r} relaxation times were asked for; a whole number from 1 on is needed.")
         return slow_spectrum(self, int(n)).relaxation_times
 

@@ -1,6 +1,5 @@
 """Posture sequences: the state of an animal is what it did in the last fraction of a second."""
 
-import numbers
 from typing import Any, overload
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from ethomarkov._core.arrays import is_count
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
@@ -120,8 +120,7 @@ class DelayEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_length(self) -> None:
-        is_whole = isinstance(self.n_delays, numbers.Integral) and not isinstance(self.n_delays, bool)
-        if not is_whole or self.n_delays < 1:
+        if not is_count(self.n_delays):
             raise SamplingError(
                 f"n_delays={self.n_delays!r}; a sequence has at least one frame. Use a whole number from 1 on."
             )

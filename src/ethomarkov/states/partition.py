@@ -1,6 +1,5 @@
 """Microstates: a fine partition of the space of posture sequences."""
 
-import numbers
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
+from ethomarkov._core.arrays import is_count
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import BLOCK_ROWS, Series
@@ -342,7 +342,7 @@ class Partition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def _check_parameters(self) -> None:
         for name, least in (("n_states", 1), ("max_iterations", 1), ("seed", 0), ("threads", 1)):
             value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+            if not is_count(value, least):
                 raise InputFormatError(f"{name}={value!r}; a whole number from {least} on is needed.")
         if self.method not in METHODS:
             raise InputFormatError(f"method={self.method!r} is not known; use one of {', '.join(map(repr, METHODS))}.")
