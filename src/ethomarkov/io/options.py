@@ -1,4 +1,4 @@
-"""What a user may have to add to a file for it to be understood."""
+"""Facts about a recording that its file does not hold."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from ethomarkov.exceptions import InputFormatError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """Facts that some formats do not hold.
+    """Facts about a recording that some formats do not hold.
 
     Parameters
     ----------
@@ -28,6 +28,11 @@ class ReadOptions:
         Animals with fewer complete frames are left out.
     min_share
         Animals with a smaller share of complete frames are left out.
+
+    Examples
+    --------
+    >>> ReadOptions(sampling_rate=30.0, min_frames=100).min_confidence
+    0.6
     """
 
     sampling_rate: float | None = None

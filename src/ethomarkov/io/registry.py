@@ -84,7 +84,13 @@ def writer(suffix: str) -> Callable[[Write], Write]:
 
 
 def formats() -> tuple[Format, ...]:
-    """List the formats that can be read, the most specific first."""
+    """List the formats that can be read, the most specific first.
+
+    Examples
+    --------
+    >>> {"deeplabcut", "sleap", "tierpsy", "wcon"} <= {one.name for one in formats()}
+    True
+    """
     load_readers()
     rank = {f"ethomarkov.io.readers.{module}": place for place, module in enumerate(MODULES)}
     return tuple(sorted(_FORMATS.values(), key=lambda one: rank.get(one.read.__module__, len(rank))))
@@ -110,6 +116,16 @@ def read(
     options
         Fields of `ReadOptions`: ``sampling_rate``, ``min_confidence``, ``keypoints``, ``as_centerline``,
         ``view``, ``untracked``, ``min_frames``, ``min_share``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ethomarkov.synthetic import simulate_worms
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = write_recording(simulate_worms(2, 5.0, seed=1).recording, Path(folder) / "worms.nc")
+    ...     recording = read(file)
+    >>> recording.individuals, recording.values.shape
+    (('worm_00', 'worm_01'), (160, 5))
     """
     files = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not files:
@@ -134,6 +150,21 @@ def write_recording(recording: "Recording", path: str | Path) -> Path:
     """Write a recording in the format of the file's ending (.nc, .wcon, .csv or .npz).
 
     The file appears under its name only when it is complete.
+
+    Parameters
+    ----------
+    recording
+        Of any kind.
+    path
+        Its ending sets the format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ethomarkov.synthetic import simulate_worms
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_recording(simulate_worms(1, 5.0, seed=1).recording, Path(folder) / "worm.csv").name
+    'worm.csv'
     """
     from ethomarkov.io.atomic import atomic_path
 

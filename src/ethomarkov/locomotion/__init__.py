@@ -1,4 +1,4 @@
-"""From posture to path: what the body's deformations do to its place on the plate."""
+"""Paths from postures: the motion of the body that its deformations cause."""
 
 from ethomarkov.locomotion.drag import DragFit, DragSettings, fit_drag_ratio
 from ethomarkov.locomotion.resistive import propel, skeletons

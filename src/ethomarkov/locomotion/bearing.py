@@ -42,12 +42,12 @@ class BearingSpectrum(Result):
         freeze_arrays(self)
 
     def loop_period(self, band: tuple[float, float] = (0.005, 0.1), prominence: float = 2.0) -> float:
-        """Find the slow peak of the mean spectrum, in seconds: how long a loop of the path takes.
+        """Find the slow peak of the mean spectrum, in seconds: the period of loops of the path.
 
         Parameters
         ----------
         band
-            Hertz. The upper end must stay below the body wave.
+            Hertz. The upper end must be below the frequency of the body wave.
         prominence
             How many times the peak must exceed the higher of the valleys on its sides; NaN if no peak does.
         """
@@ -162,7 +162,7 @@ def fit_circle(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Notes
     -----
-    Taubin's algebraic fit (1991): exact for points on a circle, and far less drawn to small circles by scatter on
+    Taubin's algebraic fit (1991): exact for points on a circle, and far less biased to small circles by scatter on
     short arcs than plain least squares.
     """
     points = np.asarray(points, dtype=float)
@@ -209,11 +209,11 @@ def circle_radii(path: Trajectory, window: float = 60.0) -> tuple[FloatArray, In
 
 
 def loop_times(path: Trajectory, interval: float = 1.0) -> tuple[FloatArray, IntArray]:
-    """Time how long the bearing takes to turn once around, loop after loop.
+    """Measure the time in which the bearing turns once around, loop after loop.
 
-    The clock starts anew at the frame after each completed turn, and at each gap; rests keep the direction. Reversals
-    turn the bearing by about half a turn to a side that nobody can tell, so that the times mean loops only where
-    reversals are rare.
+    Timing restarts at the frame after each completed turn, and at each gap; rests keep the direction. Reversals turn
+    the bearing by about half a turn to an unknown side, so that the times are those of loops only where reversals are
+    rare.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How far animals get: mean squared displacement and diffusion."""
+"""Mean squared displacement and diffusion."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from scipy import fft
 from ethomarkov._core.interval import Interval, Scale, interval_of_mean, mean_band
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError, SamplingError
 from ethomarkov.locomotion.trajectory import Trajectory
 
@@ -69,6 +70,11 @@ class Displacement(Result):
         """
         return mean_band(self.msd, level, scale="positive")
 
+    def headline(self) -> str:
+        """Give the number of animals or runs and the range of lags."""
+        longest = f" up to {self.lags.max():.3g} s" if self.lags.size else ""
+        return f"{len(self.names)} {self.over}, {count_of(self.lags.size, 'lag')}{longest}, in {self.length_unit}²"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diffusion(Result):
@@ -113,6 +119,11 @@ class Diffusion(Result):
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
+    def headline(self) -> str:
+        """Give the mean diffusion coefficient with its interval."""
+        window = f" between {self.window[0]:g} and {self.window[1]:g} s" if self.window.size == 2 else ""
+        return f"{self.interval} {self.length_unit}²/s ({self.convention}){window}"
+
     @property
     def caution(self) -> str:
         """Say in a sentence which rows do not diffuse in the window; empty if all do."""
@@ -145,7 +156,7 @@ def paper_lags(longest: float = 150.0, n: int = 300) -> FloatArray:
 def msd(
     path: Trajectory, lags: FloatArray | None = None, *, across_gaps: bool = False, over: str = "animals"
 ) -> Displacement:
-    """Average the squared displacement of every animal over all pairs of frames a lag apart.
+    """Compute the mean squared displacement of every animal over all pairs of frames a lag apart.
 
     Parameters
     ----------
@@ -157,13 +168,21 @@ def msd(
     across_gaps
         Also take pairs with a gap between them. Right for a measured path, whose positions are all on one plate, and
         then needed: a record cut by a few lost frames otherwise loses most of its long pairs. Wrong for a computed
-        path, which starts anew at the origin after each gap.
+        path, which restarts at the origin after each gap.
     over
         What the individuals are: "animals" or "runs".
 
     Notes
     -----
     MSD(τ) = ⟨|x(t + τ) − x(t)|²⟩, main text, Fig. 3(b).
+
+    Examples
+    --------
+    >>> from ethomarkov._core.series import Series
+    >>> points = np.stack([np.arange(100.0), np.zeros(100)], axis=1)  # straight at one unit per second
+    >>> path = Trajectory.from_points(points, Series.from_rows(points, 1.0), "mm")
+    >>> msd(path, np.array([1.0, 2.0, 10.0])).msd.round(6).tolist()
+    [[1.0, 4.0, 100.0]]
     """
     frames = _default_frames(path) if lags is None else _whole_frames(path, lags)
     n_units = path.segments.n_individuals
@@ -183,7 +202,7 @@ def msd(
 
 
 def ensemble_msd(paths: Iterable[Trajectory], lags: FloatArray) -> Displacement:
-    """Measure simulated runs one after the other, holding only one path at a time.
+    """Compute the mean squared displacement of simulated runs, with one path in memory at a time.
 
     Parameters
     ----------
@@ -273,7 +292,7 @@ def diffusion(
     Notes
     -----
     The interval is over animals or runs, never over pairs of frames. Pairs a minute apart share almost all of their
-    path with their neighbours, so that an interval over them counts the same stroll hundreds of times and is far too
+    path with their neighbours, so that an interval over them counts the same path hundreds of times and is far too
     narrow. A persistent walk has MSD = 4 D (τ − τ_p) at long lags: its slope is right, but its exponent,
     τ / (τ − τ_p), comes down to 1 only slowly.
     """

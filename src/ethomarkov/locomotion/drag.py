@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import optimize
@@ -13,9 +13,13 @@ from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.locomotion.resistive import Scheme, balance_sums, body_modes, individual_lengths, lead_of
 from ethomarkov.posture import PostureBasis
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GRID_POINTS = 33
 MIRROR_TRIAL = 30.0  # drag ratio at which the two mirror images are compared
@@ -25,7 +29,7 @@ PAPER_ROTATIONS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DragSettings:
-    """How to look for the drag ratio.
+    """Settings of the fit of the drag ratio.
 
     Parameters
     ----------
@@ -43,6 +47,12 @@ class DragSettings:
         Whether measured paths are mirror images of what the postures describe; "auto" decides for each individual.
     scheme
         Of the computed path, see `propel`.
+
+    Examples
+    --------
+    >>> settings = DragSettings(window=50.0, bounds=(2.0, 200.0))
+    >>> settings.grid.size, round(float(settings.grid[0]), 6), round(float(settings.grid[-1]), 6)
+    (33, 2.0, 200.0)
     """
 
     window: float = 100.0
@@ -55,7 +65,9 @@ class DragSettings:
     def __post_init__(self) -> None:
         low, high = self.bounds
         if not 0 < low < high < np.inf:
-            raise InputFormatError(f"bounds={self.bounds}; two ascending positive numbers are needed.")
+            raise InputFormatError(
+                f"bounds={self.bounds}; two ascending positive numbers are needed, such as (1.5, 1000)."
+            )
 
     @property
     def grid(self) -> FloatArray:
@@ -65,7 +77,7 @@ class DragSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DragFit(Result):
-    """Drag ratios found in windows of a recording.
+    """Drag ratios fitted in windows of a recording.
 
     Parameters
     ----------
@@ -80,7 +92,7 @@ class DragFit(Result):
     grid, curves
         Drag ratios, and the loss of every window at each.
     median
-        Over windows; those at a bound count with the bound, so that the median is not pulled by leaving out one side.
+        Over windows; those at a bound count with the bound, so that leaving out one side does not bias the median.
     median_by_individual
         The same for each individual.
     is_mirrored
@@ -88,7 +100,17 @@ class DragFit(Result):
     mirror_losses
         Mean loss of each individual without and with mirroring, at a drag ratio of 30.
     settings
-        How it was done.
+        Of the fit.
+
+    Examples
+    --------
+    >>> from ethomarkov.locomotion import propel
+    >>> s, t = np.linspace(0, 1, 30), np.arange(800)[:, None] / 16
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * (s / 0.6 - 0.4 * t)), 16.0)  # a travelling wave
+    >>> path = propel(angles, 20.0).centroid
+    >>> fit = fit_drag_ratio(angles, path, 1.0, settings=DragSettings(window=25.0))
+    >>> fit.status_counts, fit.drag_ratio.round(1).tolist(), fit.mean_curve.shape, fit.share_unsolved
+    ({'ok': 2}, [20.0, 20.0], (33,), 0.0)
     """
 
     starts: IntArray = array_field("window")
@@ -123,6 +145,24 @@ class DragFit(Result):
         """Share of windows without an optimum inside the bounds."""
         return 1.0 - self.status_counts.get("ok", 0) / len(self.status)
 
+    def headline(self) -> str:
+        """Give the median drag ratio and the number of windows."""
+        return f"drag ratio {self.median}, median of {count_of(len(self.status), 'window')}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the windows: first row, individual, drag ratio, loss and status."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "start_row": self.starts,
+                "individual": self.individual,
+                "drag_ratio": self.drag_ratio,
+                "loss": self.loss,
+                "status": self.status,
+            }
+        )
+
 
 def fit_drag_ratio(
     postures: Series,
@@ -133,7 +173,7 @@ def fit_drag_ratio(
     settings: DragSettings | None = None,
     rng: Rng = 0,
 ) -> DragFit:
-    """Find the drag ratio whose computed paths match measured ones.
+    """Fit the drag ratio to measured paths, window by window.
 
     Parameters
     ----------
@@ -149,12 +189,21 @@ def fit_drag_ratio(
     settings
         Windows, bounds, loss and scheme.
     rng
-        Draws windows and bootstraps.
+        Random seed or generator of windows and bootstraps.
 
     Notes
     -----
-    SI, "Resistive force theory simulations", and Fig. S5(a). The loss of each window is computed on a grid of log α;
-    a bounded search between the neighbours of the least value refines it.
+    SI, "Resistive force theory simulations", and Fig. S5(a). The loss of each window is computed on a grid of log α
+    and refined by bounded minimisation between the neighbours of the least value.
+
+    Examples
+    --------
+    >>> from ethomarkov.locomotion import propel
+    >>> s, t = np.linspace(0, 1, 30), np.arange(800)[:, None] / 16
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * (s / 0.6 - 0.4 * t)), 16.0)  # a travelling wave
+    >>> fit = fit_drag_ratio(angles, propel(angles, 20.0).centroid, 1.0, settings=DragSettings(window=25.0))
+    >>> round(fit.median.estimate, 1)
+    20.0
     """
     settings, rng = settings or DragSettings(), as_generator(rng)
     measured = np.asarray(centroid.values if isinstance(centroid, Series) else centroid, dtype=float)
@@ -205,7 +254,7 @@ def fit_drag_ratio(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Window:
-    """One stretch of measured path, and what the computed path needs; positions are complex numbers."""
+    """One window of measured path, and the sums for the computed path; positions are complex numbers."""
 
     sums: FloatArray
     measured: ComplexArray
@@ -213,7 +262,9 @@ class _Window:
     settings: DragSettings
 
     def mirrored(self) -> "_Window":
-        return _Window(sums=self.sums, measured=self.measured.conj(), body_length=self.body_length, settings=self.settings)
+        return _Window(
+            sums=self.sums, measured=self.measured.conj(), body_length=self.body_length, settings=self.settings
+        )
 
     def path(self, drag_ratio: float) -> ComplexArray:
         from ethomarkov.locomotion.resistive_kernels import integrate
@@ -228,14 +279,14 @@ class _Window:
 
 
 def rms_distance(path: ComplexArray, measured: ComplexArray) -> float:
-    """Root mean square distance of two paths after the best shift and rotation, in closed form."""
+    """Compute the root mean square distance of two paths after the best shift and rotation, in closed form."""
     x, y = path - path.mean(), measured - measured.mean()
     squares = np.vdot(x, x).real + np.vdot(y, y).real - 2 * abs(np.vdot(x, y))
     return float(np.sqrt(max(squares, 0.0) / x.size))
 
 
 def paper_distance(path: ComplexArray, measured: ComplexArray) -> float:
-    """Largest distance of two paths from a common start, for the best of a thousand rotations."""
+    """Compute the largest distance of two paths from a common start, for the best of a thousand rotations."""
     from ethomarkov.locomotion.resistive_kernels import least_largest
 
     x, y = path - path[0], measured - measured[0]
@@ -252,7 +303,7 @@ def _as_complex(points: FloatArray) -> ComplexArray:
 
 
 def _choose_windows(segments: Segments, n_frames: int, n_windows: int | None, rng: np.random.Generator) -> IntArray:
-    """First rows of the windows, ascending."""
+    """Choose the first rows of the windows, ascending."""
     if n_windows is None:
         side_by_side = [np.arange(start, stop - n_frames + 1, n_frames) for start, stop, _ in segments]
         starts = np.concatenate([np.empty(0, dtype=np.int64), *side_by_side])
@@ -268,7 +319,7 @@ def _choose_windows(segments: Segments, n_frames: int, n_windows: int | None, rn
 
 
 def _compare_mirrors(windows: list[_Window], individual: IntArray, n_individuals: int) -> FloatArray:
-    """Mean loss of each individual as measured and mirrored; NaN for one without windows."""
+    """Compute the mean loss of each individual as measured and mirrored; NaN for one without windows."""
     both = np.array([[w.loss(MIRROR_TRIAL), w.mirrored().loss(MIRROR_TRIAL)] for w in windows])
     losses = np.full((n_individuals, 2), np.nan)
     for i in np.unique(individual):
@@ -283,19 +334,19 @@ def _decide_mirrors(losses: FloatArray, mirror: bool | Literal["auto"]) -> BoolA
 
 
 def _refine(window: _Window, curve: FloatArray) -> tuple[float, float, str]:
-    """Drag ratio, loss and status of one window, from its loss on the grid."""
+    """Compute drag ratio, loss and status of one window, from its loss on the grid."""
     grid = window.settings.grid
     if np.ptp(curve) <= FLAT * curve.max():
         return np.nan, float(curve.min()), "flat"
     best = int(curve.argmin())
     around = np.log(grid[[max(best - 1, 0), min(best + 1, grid.size - 1)]])
-    found = optimize.minimize_scalar(
+    refined = optimize.minimize_scalar(
         lambda log_alpha: window.loss(np.exp(log_alpha)),
         bounds=tuple(around),
         method="bounded",
         options={"xatol": 1e-4},
     )
-    if found.fun < curve[best]:
-        return float(np.exp(found.x)), float(found.fun), "ok"
+    if refined.fun < curve[best]:
+        return float(np.exp(refined.x)), float(refined.fun), "ok"
     status = {0: "at lower bound", grid.size - 1: "at upper bound"}.get(best, "ok")
     return float(grid[best]), float(curve[best]), status

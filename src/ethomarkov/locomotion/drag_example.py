@@ -1,4 +1,4 @@
-"""A stretch of measured path beside what several drag ratios make of its postures."""
+"""A stretch of measured path, and paths computed from its postures for several drag ratios."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def typical_window(
 
 
 def align_path(points: FloatArray, measured: FloatArray) -> tuple[FloatArray, float]:
-    """Shift and turn a path to where its root mean square distance from another is least.
+    """Shift and rotate a path to the least root mean square distance from another.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Ensembles of crawling Markov animals, a few at a time."""
+"""Ensembles of simulated animals with postures and paths, a few at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ Measure = Callable[[Series, Trajectory], FloatArray]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSettings:
-    """How simulated animals move.
+    """Settings of simulated animals and their paths.
 
     Parameters
     ----------
     duration
         Seconds of every run.
     n_runs
-        How many.
+        Number of runs.
     drag_ratio, scheme
         Of the path; see `propel`.
     body_length, length_unit
@@ -41,7 +41,7 @@ class CrawlSettings:
     ring_radius
         Keep paths inside a ring around their start, in the unit of the path; None for an endless plate.
     runs_per_block
-        Runs that are held at once.
+        Runs in memory at once.
     """
 
     duration: float = 2100.0
@@ -63,13 +63,13 @@ def crawl(
     Parameters
     ----------
     animal
-        What is simulated.
+        Model of the simulated animal.
     basis
-        Of tangent angles, which turn mode amplitudes into a body.
+        Of tangent angles, which computes bodies from mode amplitudes.
     settings
-        How it moves.
+        Of runs and paths.
     rng, threads
-        Seed or generator, and cores; the runs do not depend on cores or blocks.
+        Random seed or generator, and cores; the runs do not depend on cores or blocks.
     """
     blocks = animal.behave(
         settings.duration,
@@ -99,14 +99,14 @@ def move(postures: Series, basis: PostureBasis, settings: CrawlSettings, *, thre
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered(Result):
-    """What was measured on an ensemble, and a few of its runs.
+    """Measurements on an ensemble, and a few of its runs.
 
     Parameters
     ----------
     values
         From the name of a measure to its values, one row per run.
     postures, path
-        Of the first runs, kept as examples.
+        Of the first runs, as examples.
     """
 
     values: Mapping[str, FloatArray]
@@ -122,12 +122,12 @@ def gather(
     n_runs: int = 0,
     progress: Progress | None = None,
 ) -> Gathered:
-    """Measure every run of an ensemble, keeping no more than a block of runs at a time.
+    """Measure every run of an ensemble, with no more than a block of runs in memory.
 
     Parameters
     ----------
     runs
-        Blocks of runs, as from `crawl`. The first block is kept as examples.
+        Blocks of runs, as from `crawl`. The first block is stored as examples.
     measures
         By name.
     threads
@@ -135,22 +135,21 @@ def gather(
     n_runs, progress
         Called after every block, with the number of runs that are to come in all.
     """
-    found: dict[str, list[FloatArray]] = {name: [] for name in measures}
-    kept: tuple[Series, Trajectory] | None = None
+    rows: dict[str, list[FloatArray]] = {name: [] for name in measures}
+    first: tuple[Series, Trajectory] | None = None
     n_done = 0
     for postures, path in runs:
-        kept = kept or (postures, path)
+        first = first or (postures, path)
         pieces = [(postures.cut(i), path.cut(i)) for i in range(postures.segments.n_individuals)]
         for values in map_pieces(lambda piece: _measure(piece[0], piece[1], measures), pieces, threads):
             for name, value in values.items():
-                found[name].append(value)
+                rows[name].append(value)
         n_done += len(pieces)
         if progress is not None:
             progress("runs", n_done, n_runs)
-    if kept is None:
+    if first is None:
         raise InputFormatError("There is no run to measure; ask for at least one.")
-    values = {name: np.array(rows) for name, rows in found.items()}
-    return Gathered(values=values, postures=kept[0], path=kept[1])
+    return Gathered(values={name: np.array(values) for name, values in rows.items()}, postures=first[0], path=first[1])
 
 
 def _measure(postures: Series, path: Trajectory, measures: Mapping[str, Measure]) -> dict[str, FloatArray]:

@@ -1,4 +1,4 @@
-"""A wall around the plate: simulated paths that stay inside a ring."""
+"""A wall around the plate: simulated paths confined to a ring."""
 
 import functools
 import math
@@ -20,11 +20,11 @@ SLACK = 1 + 1e-12  # a step that ends on the wall may be rounded to just beyond 
 def confine(
     path: Trajectory, radius: float, centre: Sequence[float] = (0.0, 0.0), rule: Literal["reflect", "slide"] = "reflect"
 ) -> Trajectory:
-    """Keep a path inside a ring by turning the animal at the wall.
+    """Confine a path to a ring by rotating the animal at the wall.
 
-    The length of every step stays as it was, and so does every turn the animal makes of its own. A step that would
-    lead across the wall is turned first, and all that follows turns with it, as if the animal had been set down facing
-    another way. Nothing is mirrored: an animal that circles to the left still does.
+    The length of every step is unchanged, and so is every turn that the animal makes itself. A step that would cross
+    the wall is rotated first, and all that follows is rotated with it, as if the animal had been placed facing another
+    way. Nothing is mirrored: an animal that circles to the left still does.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def confine(
         Of the ring; a computed path starts at the origin.
     rule
         "reflect": leave the wall at the angle of arrival. "slide": turn as little as will do, so that the animal
-        follows the wall until it turns away of its own.
+        follows the wall until it turns away by itself.
 
     Notes
     -----

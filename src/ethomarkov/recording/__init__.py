@@ -1,4 +1,4 @@
-"""What was measured: postures of one or several animals in time, with their gaps."""
+"""Recordings: postures of one or several animals in time, with their gaps."""
 
 from ethomarkov.recording.cleaning import fill_gaps, resample
 from ethomarkov.recording.left_out import leave_out_short

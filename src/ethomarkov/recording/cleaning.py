@@ -1,4 +1,4 @@
-"""Repairs that the user asks for by name: filling short gaps, changing the rate."""
+"""Explicit repairs of recordings: filling short gaps, changing the rate."""
 
 import itertools
 from dataclasses import replace
@@ -18,7 +18,7 @@ MOST_UPSAMPLING = 20
 
 
 def fill_gaps(recording: Recording, max_gap: float) -> Recording:
-    """Interpolate gaps of at most `max_gap` seconds; longer ones stay gaps.
+    """Interpolate gaps of at most `max_gap` seconds; longer ones remain.
 
     Every number is filled on its own (shape-preserving cubic through the frames around the gap), so that one
     lost keypoint costs nothing but itself. Gaps at the start and end of a recording are not filled. Angles are
@@ -30,6 +30,14 @@ def fill_gaps(recording: Recording, max_gap: float) -> Recording:
         Recording with gaps.
     max_gap
         Longest gap to fill, in seconds.
+
+    Examples
+    --------
+    >>> from ethomarkov.recording import Track
+    >>> track = Track(individual="worm", values=np.array([[0.0], [1.0], [np.nan], [3.0], [4.0]]))
+    >>> recording = Recording.from_tracks([track], kind="amplitude", sampling_rate=10.0)
+    >>> fill_gaps(recording, max_gap=0.1).values[:, 0].tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     if not 0 <= max_gap < np.inf:
         raise SamplingError(f"Gaps of up to {max_gap} s cannot be filled; give a number of seconds (--fill-gaps).")
@@ -66,11 +74,11 @@ def _fill_column(column: FloatArray, longest: int) -> None:
 
 
 def resample(recording: Recording, rate: float) -> Recording:
-    """Bring a recording to another frame rate.
+    """Resample a recording to another frame rate.
 
-    Going down by a whole factor keeps every n-th frame. Any other rate is interpolated inside gap-free stretches
-    (shape-preserving cubic); gaps stay gaps. Going down, remove faster motion first if there is any: no filter
-    is applied here.
+    Division of the rate by a whole number keeps every n-th frame. Any other rate is interpolated inside gap-free
+    stretches (shape-preserving cubic); gaps remain. No filter is applied: remove faster motion before reducing the
+    rate, if there is any.
 
     Parameters
     ----------
@@ -78,6 +86,14 @@ def resample(recording: Recording, rate: float) -> Recording:
         Recording at any rate.
     rate
         New frames per second.
+
+    Examples
+    --------
+    >>> from ethomarkov.recording import Track
+    >>> track = Track(individual="worm", values=np.arange(9.0)[:, None])
+    >>> recording = Recording.from_tracks([track], kind="amplitude", sampling_rate=30.0)
+    >>> resample(recording, 10.0).values[:, 0].tolist()
+    [0.0, 3.0, 6.0]
     """
     old = recording.sampling
     frames = recording.dataset[schema.FRAME_COUNT].values.max()

@@ -1,7 +1,7 @@
-"""Animals that were hardly seen: left out when the user says how little is too little, and told of in any case.
+"""Animals with few complete frames: left out by thresholds that the user sets, and reported in any case.
 
-What was left out is written into the recording, so that it reaches the ledger of every study whatever file it
-went through.
+What was left out is stored in the recording, so that it reaches the ledger of every study, whatever file it passed
+through.
 """
 
 import json
@@ -29,14 +29,14 @@ MOST = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """How much was left out of a recording for one reason.
+    """The number of animals and frames left out of a recording for one reason.
 
     Parameters
     ----------
     reason
         Why, in words.
     animals, frames
-        How many animals, and how many frames all of them had.
+        Number of animals, and of frames of all of them.
     """
 
     reason: str
@@ -49,7 +49,7 @@ class LeftOut:
 
 
 def leave_out_short(recording: "Recording", min_frames: int = 0, min_share: float = 0.0) -> "Recording":
-    """Leave out the animals of which too few frames are complete.
+    """Leave out the animals with too few complete frames.
 
     Parameters
     ----------
@@ -63,7 +63,16 @@ def leave_out_short(recording: "Recording", min_frames: int = 0, min_share: floa
     Returns
     -------
     Recording
-        The other animals; `left_out_of` tells what is missing, and so does the ledger.
+        The other animals; `left_out_of` and the ledger list what was left out.
+
+    Examples
+    --------
+    >>> from ethomarkov.recording import Recording, Track
+    >>> tracks = [Track(individual=name, values=np.random.default_rng(0).normal(size=(n, 2))) for name, n in
+    ...           (("long", 100), ("short", 5))]
+    >>> recording = Recording.from_tracks(tracks, kind="amplitude", sampling_rate=10.0)
+    >>> leave_out_short(recording, min_frames=50).individuals
+    ('long',)
     """
     if min_frames <= 0 and min_share <= 0:
         return recording
@@ -71,7 +80,7 @@ def leave_out_short(recording: "Recording", min_frames: int = 0, min_share: floa
     frames, complete = np.diff(segments.offsets), segments.count_rows()
     short = complete < min_frames
     sparse = ~short & (complete < min_share * np.maximum(frames, 1))
-    found = [
+    parts = [
         LeftOut(reason=reason, animals=int(which.sum()), frames=int(frames[which].sum()))
         for which, reason in (
             (short, f"fewer than {min_frames:,} complete frames"),
@@ -79,23 +88,22 @@ def leave_out_short(recording: "Recording", min_frames: int = 0, min_share: floa
         )
         if which.any()
     ]
-    if not found:
+    if not parts:
         return recording
-    kept = ~(short | sparse)
-    if not kept.any():
+    chosen = ~(short | sparse)
+    if not chosen.any():
         best = int(complete.argmax())
-        counts = "; ".join(f"{one.animals} with {one.reason}" for one in found)
+        counts = "; ".join(f"{one.animals} with {one.reason}" for one in parts)
         raise InputFormatError(
-            f"No animal of {kept.size} would be left: {counts}. The most complete has {complete[best]:,} of "
+            f"No animal of {chosen.size} would be left: {counts}. The most complete has {complete[best]:,} of "
             f"{frames[best]:,} frames. Ask for less (--min-frames, --min-share)."
         )
-    chosen = recording.select(_names(recording.individuals, kept))
-    dataset = chosen.dataset
-    return type(recording)(dataset.assign_attrs(left_out_attrs([*left_out_of(dataset), *found])))
+    dataset = recording.select(_names(recording.individuals, chosen)).dataset
+    return type(recording)(dataset.assign_attrs(left_out_attrs([*left_out_of(dataset), *parts])))
 
 
-def _names(individuals: tuple[str, ...], kept: BoolArray) -> list[str]:
-    return [name for name, there in zip(individuals, kept, strict=True) if there]
+def _names(individuals: tuple[str, ...], flags: BoolArray) -> list[str]:
+    return [name for name, flag in zip(individuals, flags, strict=True) if flag]
 
 
 def left_out_of(dataset: xr.Dataset) -> tuple[LeftOut, ...]:
@@ -123,7 +131,7 @@ def left_out_attrs(parts: Iterable[LeftOut]) -> dict[str, str]:
 
 
 def open_ledger(dataset: xr.Dataset, n_animals: int, n_frames: int) -> Ledger:
-    """Begin a ledger with what was left out before the animals and frames that are there."""
+    """Begin a ledger with the animals and frames that were left out."""
     parts, book = left_out_of(dataset), Ledger()
     animals = n_animals + sum(one.animals for one in parts)
     frames = n_frames + sum(one.frames for one in parts)
@@ -135,7 +143,7 @@ def open_ledger(dataset: xr.Dataset, n_animals: int, n_frames: int) -> Ledger:
 
 
 def reading_notes(ledger: Ledger) -> list[str]:
-    """Say which animals were left out, and whether many of the others were hardly seen."""
+    """Say which animals were left out, and whether many of the others have few complete frames."""
     lost = {(entry.reason, entry.unit): entry.lost for entry in ledger.entries if entry.step == STEP}
     notes = [
         f"{count_of(animals, 'animal')} with {reason} left out ({count_of(lost[reason, 'frames'], 'frame')})."

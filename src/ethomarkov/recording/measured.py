@@ -1,4 +1,4 @@
-"""What a recording itself says of each animal's path."""
+"""Measured paths and body lengths of a recording."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,13 @@ import numpy as np
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
 from ethomarkov._core.types import FloatArray
+from ethomarkov._core.words import count_of
 from ethomarkov.recording.recording import Recording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured(Result):
-    """Measured paths and body lengths; NaN where the recording says nothing.
+    """Measured paths and body lengths; NaN where they were not recorded.
 
     Parameters
     ----------
@@ -37,6 +38,12 @@ class Measured(Result):
         """Whether a path was recorded."""
         return bool(np.isfinite(self.centroid).any())
 
+    def headline(self) -> str:
+        """Say for how many animals a body length is known, and whether paths were measured."""
+        n_known = int(np.isfinite(self.body_length).sum())
+        paths = f"paths in {self.length_unit or 'an unknown unit'}" if self.has_path else "no paths"
+        return f"{paths}, body lengths of {n_known} of {count_of(self.body_length.size, 'animal')}"
+
     def speed(self, postures: Series) -> FloatArray:
         """Compute the distance covered in one second from each frame on, in body lengths per second; NaN if unknown."""
         offsets, rate = postures.segments.offsets, postures.sampling.rate
@@ -50,7 +57,14 @@ class Measured(Result):
 
 
 def measured_paths(recording: Recording) -> Measured:
-    """Collect what a recording says of paths and body lengths."""
+    """Collect measured paths and body lengths of a recording.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import simulate_worms
+    >>> measured_paths(simulate_worms(2, 10.0, seed=1).recording).headline()
+    'paths in mm, body lengths of 2 of 2 animals'
+    """
     lengths = recording.body_lengths
     nowhere = np.full((len(recording.values), 2), np.nan)
     return Measured(

@@ -5,11 +5,11 @@ import numpy as np
 from ethomarkov._core.types import FloatArray
 
 ROUNDING = 1e-6
-BLOCK_FRAMES = 1024  # of a hundred angles each, which stay in the cache
+BLOCK_FRAMES = 1024  # of a hundred angles each, which fit into the processor's cache
 
 
 def remove_orientation(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Unwrap tangent angles along the body and take out the mean of every frame.
+    """Unwrap tangent angles along the body and subtract the mean of every frame.
 
     Parameters
     ----------
@@ -19,10 +19,10 @@ def remove_orientation(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     Returns
     -------
     angles
-        Zero mean in each frame. A mean that is nothing but rounding stays, so that angles which are stored and read
-        again come back unchanged.
+        Zero mean in each frame. A mean of the size of rounding errors is not removed, so that angles that are stored
+        and read again are unchanged.
     orientation
-        The mean that was taken out, ``(frames,)``.
+        The mean that was removed, ``(frames,)``.
     """
     theta = np.asarray(theta)
     angles, orientation = np.empty(theta.shape), np.empty(len(theta))

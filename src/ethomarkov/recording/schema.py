@@ -39,7 +39,7 @@ KIND_WORDS: dict[Kind, str] = {
 
 
 def kind_of(dataset: xr.Dataset) -> Kind:
-    """Tell which of the four posture variables a dataset holds."""
+    """Find which of the four posture variables a dataset holds."""
     found = [kind for kind in get_args(Kind) if kind in dataset.data_vars]
     if len(found) != 1:
         raise InputFormatError(

@@ -1,4 +1,4 @@
-"""From time-stamped rows, as files hold them, to rows on a regular grid."""
+"""Rows with times, as stored in files, placed on a regular grid of times."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ REGULAR_STEP = 0.75
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Track:
-    """What a file says about one animal, before it is put on a grid of times.
+    """The data of one animal in a file, before they are placed on a regular grid of times.
 
     Parameters
     ----------
@@ -35,6 +35,13 @@ class Track:
         Measured position ``(n, 2)``, if there is one.
     body_length
         In the same unit as the centroid, if known.
+
+    Examples
+    --------
+    >>> from ethomarkov.recording import Recording
+    >>> track = Track(individual="worm", values=np.array([[1.0], [2.0], [4.0]]), time=np.array([0.0, 0.1, 0.3]))
+    >>> Recording.from_tracks([track], kind="amplitude", sampling_rate=10.0).values[:, 0].tolist()
+    [1.0, 2.0, nan, 4.0]
     """
 
     individual: str
@@ -45,7 +52,7 @@ class Track:
 
 
 def median_length(centerline: FloatArray) -> float | None:
-    """Find the median length of centerlines ``(frames, points, 2)``; None when all are incomplete."""
+    """Compute the median length of centerlines ``(frames, points, 2)``; None when all are incomplete."""
     lengths = np.linalg.norm(np.diff(centerline, axis=1), axis=2).sum(axis=1)
     known = lengths[np.isfinite(lengths)]
     return float(np.median(known)) if known.size else None
@@ -54,8 +61,8 @@ def median_length(centerline: FloatArray) -> float | None:
 def infer_rate(tracks: Sequence[Track]) -> float:
     """Estimate the frame rate from the times of all tracks.
 
-    The median step tells how many frames each step spans; the mean over all of them gives a rate that does
-    not drift along a long recording.
+    The median step gives the number of frames that each step spans; the mean over all steps gives a rate that
+    does not drift along a long recording.
     """
     with np.errstate(all="ignore"):  # times may be anything here, and are refused by name when the grid is made
         return _pooled_rate(tracks)
@@ -84,7 +91,7 @@ def _pooled_rate(tracks: Sequence[Track]) -> float:
 
 
 def restate_rate(tracks: Sequence[Track], rate: float) -> list[Track]:
-    """Stretch the times of tracks so that their frames stay frames at another rate.
+    """Scale the times of tracks so that their frames are frames at another rate.
 
     For files whose own times or rate are known to be wrong.
     """
@@ -100,7 +107,7 @@ def grid_positions(tracks: Sequence[Track], sampling: Sampling) -> list[Places]:
     Places that follow each other without a hole are a slice.
 
     The grids of all tracks together may take `GRID_BYTES_PER_BYTE` times as much memory as their rows and
-    `FREE_GRID_BYTES` more, so that one wrong time is told instead of being filled up with missing frames.
+    `FREE_GRID_BYTES` more, so that one wrong time is an error and not millions of missing frames.
     """
     for track in tracks:
         if track.time is not None:
@@ -152,7 +159,7 @@ def _span(track: Track, sampling: Sampling) -> float:
 
 
 def _row_bytes(track: Track) -> int:
-    """Tell what one frame takes on a grid: its time, its numbers, its centroid."""
+    """Count the bytes of one frame on a grid: its time, its numbers, its centroid."""
     numbers = int(np.prod(np.shape(track.values)[1:])) + (0 if track.centroid is None else 2)
     return 8 + 4 * numbers
 
@@ -195,7 +202,7 @@ def _shared_place(name: str, time: FloatArray, shared: IntArray, sampling: Sampl
 
 
 def to_grid(parts: Sequence[FloatArray | None], places: Sequence[Places]) -> FloatArray:
-    """Lay the rows of all tracks out on their grids, one after the other.
+    """Place the rows of all tracks on their grids, one after the other.
 
     Parameters
     ----------
