@@ -139,7 +139,7 @@ class TestRecording:
             {f"w{k}": rows for k in range(40)}, rate=16.0, body_length=1.1, attrs={"length_unit": "mm"}
         )
         lines = repr(recording).splitlines()
-        assert lines[0] == "Recording: tangent angles (rad) of 40 animals, 40 min at 16 Hz, 25 % missing"
+        assert lines[0] == "Recording: tangent angles (rad); 40 animals, 40 min at 16 Hz, 25 % missing"
         assert len(lines) <= 6
         assert "w0, w1, w2, w3, … (40 in all)" in lines[2]
         assert recording.headline() in recording._repr_html_()
@@ -222,6 +222,7 @@ class TestChain:
             (["run", "turn"], "of type <U4"),
             (np.zeros((3, 4)), r"shape \(3, 4\); one whole number per frame"),
             ("labels", "a single str"),
+            (Series.from_rows(np.zeros((3, 1)), 16.0), r"a Series was given.*series\.values"),
             ([], "leaves no transition"),
         ],
     )
@@ -339,6 +340,7 @@ class TestPropel:
             (POINTS, r"\(30, 5, 2\); \(frames, segments\) is needed.*kind='centerline'"),
             ([wave(), wave(n_segments=5)], "12 .*animal_1.*, 5 .*animal_2.* segments; all need the same"),
             ("path.csv", "a single str"),
+            (Symbols.from_labels([0, 1], rate=16.0), "a Symbols was given, and plain numbers are needed"),
             (np.where(np.eye(20, 12) > 0, np.inf, 0.0), "infinite numbers; use NaN"),
         ],
     )  # fmt: skip

@@ -5,11 +5,19 @@ from typing import Any
 
 import numpy as np
 
+from ethomarkov._core.result import Result
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.types import FloatArray, IntArray
 from ethomarkov.exceptions import InputFormatError, SamplingError
 
 NUMBERS = "iuf"
+OWN = {
+    "Recording": "Project it first, basis.project(recording), or take its numbers: recording.values.",
+    "Series": "Take its numbers: series.values.",
+    "Symbols": "Take its labels: symbols.labels.",
+}
+NO_NUMBERS = "See its fields."
+"""What to do with results of this package where plain arrays are needed."""
 LARGEST_LABEL = 2**31 - 2
 """States are numbered in 32 bits."""
 SAME_RATE = 1e-9
@@ -66,6 +74,9 @@ def numbers(value: object, what: str) -> FloatArray:
 
 
 def _converted(value: object, what: str) -> FloatArray:
+    if isinstance(value, Result):
+        name = type(value).__name__
+        raise InputFormatError(f"{what}: a {name} was given, and plain numbers are needed. {OWN.get(name, NO_NUMBERS)}")
     if isinstance(value, np.ma.MaskedArray):
         return np.ma.filled(value.astype(float), np.nan)
     columns: Any = getattr(value, "dtypes", None)  # of a table, which is not imported here for its type
@@ -134,7 +145,8 @@ def one_rate(rate: float | None, sampling: Sampling | None, what: str) -> Sampli
         return Sampling(rate)
     if rate is not None and abs(Sampling(rate).rate / sampling.rate - 1) > SAME_RATE:
         raise SamplingError(
-            f"rate={rate:g} was given, but {what} are sampled at {sampling.rate:g} Hz. Leave out the rate."
+            f"rate={rate:g} was given, but {what[0].lower()}{what[1:]} are sampled at {sampling.rate:g} Hz. "
+            "Leave out the rate."
         )
     return sampling
 

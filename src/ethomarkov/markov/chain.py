@@ -8,7 +8,7 @@ from scipy import sparse
 
 from ethomarkov._core.arrays import is_count, one_rate
 from ethomarkov._core.optional import require
-from ethomarkov._core.result import Result, array_field, freeze_arrays
+from ethomarkov._core.result import Result, array_field, freeze_arrays, unit_field
 from ethomarkov._core.types import FloatArray, IntArray, PlainArrays
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import ConnectivityError, InputFormatError, SamplingError
@@ -47,7 +47,7 @@ class MarkovChain(Result):
     stationary: FloatArray = array_field("state")
     states: IntArray = array_field("state")
     n_states: int
-    lag: float
+    lag: float = unit_field("s")
 
     def __post_init__(self) -> None:
         freeze_arrays(self)

@@ -43,7 +43,7 @@ class Recording(Result):
     --------
     >>> angles = np.sin(np.arange(600)[:, None] / 9 + np.arange(20) / 3)
     >>> Recording.from_arrays(angles, rate=16.0)
-    Recording: tangent angles (rad) of 1 animal, 37.5 s at 16 Hz, 0 % missing
+    Recording: tangent angles (rad); 1 animal, 37.5 s at 16 Hz, 0 % missing
       posture  600 frames x 20 segments
       animals  animal_1
     """
@@ -170,7 +170,7 @@ class Recording(Result):
 
     def headline(self) -> str:
         """Give kind, animals, duration, rate and what is missing in one line."""
-        return f"{schema.KIND_WORDS[self.kind]} of {describe_frames(self.segments, self.sampling)}"
+        return f"{schema.KIND_WORDS[self.kind]}; {describe_frames(self.segments, self.sampling)}"
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         from ethomarkov._core.showing import in_a_line

@@ -71,11 +71,11 @@ class Symbols(Result):
         >>> Symbols.from_labels([0, 0, 1, 0], rate=4.0).headline()
         '2 microstates in 4 frames of 1 animal, 1 s at 4 Hz, 0 % missing'
         """
-        sampling = one_rate(rate, None, "The labels")
         parts = {
             name: whole_numbers(_one_column(part, name), f"The labels of {name!r}")
             for name, part in named_arrays(labels, 1, "The labels").items()
         }
+        sampling = one_rate(rate, None, "The labels")
         stacked = np.concatenate(list(parts.values()))
         largest = int(stacked.max(initial=-1))
         if n_states is not None and largest >= n_states:
