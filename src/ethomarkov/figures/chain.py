@@ -1,4 +1,4 @@
-"""How well a chain is sampled: successors, visits and transition probabilities."""
+"""Sampling of a chain: successors, visits and transition probabilities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ N_LOG_BINS = 30
 
 
 def draw_successors(axes: Axes, chains: Sequence[MarkovChain], ensemble: MarkovChain) -> None:
-    """Draw how many states are reached from a state within one lag, for every animal and for all of them.
+    """Draw how many microstates follow a microstate within one lag, for every animal and for all of them.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def draw_successors(axes: Axes, chains: Sequence[MarkovChain], ensemble: MarkovC
 
     Notes
     -----
-    Fig. S4d. A state that follows itself counts among its successors.
+    Fig. S4d. A microstate that follows itself counts among its successors.
     """
     drawn = _lines(chains, ensemble)
     counts = [np.diff(chain.transition.indptr) for chain, _ in drawn]
@@ -39,7 +39,7 @@ def draw_successors(axes: Axes, chains: Sequence[MarkovChain], ensemble: MarkovC
         axes.stairs(np.histogram(count, edges)[0] / count.size, edges, **style)
     middle = float(np.median(counts[-1]))
     axes.axvline(middle, color=DATA, lw=1, ls="--", label=f"median {middle:g}")
-    axes.set(xlabel=f"states reached within {ensemble.lag:.3g} s", ylabel="share of microstates")
+    axes.set(xlabel=f"microstates reached within {ensemble.lag:.3g} s", ylabel="share of microstates")
     axes.set(xlim=(0, None), ylim=(0, None))
     axes.set_title("Successors of a microstate")
     axes.legend(loc="upper right")

@@ -67,6 +67,17 @@ def draw_survival(
     Notes
     -----
     Fig. 4(b), there by counting all dwells as if they had ended; here by Kaplan and Meier.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 2000, n_walks=2, rate=10.0, rng=1)
+    >>> from ethomarkov.coarse.kinetics import find_dwells
+    >>> draw_survival(axes, find_dwells(states), ("run", "pirouette"))
+    >>> axes.get_xlabel(), axes.get_yscale()
+    ('time in the state (s)', 'log')
     """
     labels = [ALL_DWELLS] if pooled else state_labels(names, dwells.n_states)
     colours = (DATA,) if pooled else state_colours(dwells.n_states)
@@ -198,6 +209,17 @@ def draw_transition_graph(
     Notes
     -----
     Inset of Fig. 4(c). An arrow has the colour of the state that it leaves.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> from ethomarkov.coarse.kinetics import jump_chain
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> ring = hopping_chain([[0.8, 0.2, 0.0], [0.0, 0.8, 0.2], [0.2, 0.0, 0.8]], 500, rng=1)
+    >>> draw_transition_graph(axes, jump_chain(ring), ("run", "reversal", "turn"))
+    >>> axes.get_title()
+    'Next state in %, from 5 % on (discs: share of dwells)'
     """
     n = len(jumps.counts)
     labels, colours = state_labels(names, n, NAME_WIDTH), state_colours(n)
@@ -341,6 +363,18 @@ def draw_chapman_kolmogorov(axes: Axes, test: ChapmanKolmogorov, pair: tuple[int
         The state at first and the state at last; twice the same for the probability to be in it again.
     names
         Of the states.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 2000, n_walks=2, rate=10.0, rng=1)
+    >>> from ethomarkov.coarse.passage import chapman_kolmogorov
+    >>> test = chapman_kolmogorov(states, np.array([0, 1]), 0.1)
+    >>> draw_chapman_kolmogorov(axes, test, (0, 0), ("run", "pirouette"))
+    >>> axes.get_xlabel()
+    'time (s)'
     """
     at = (slice(None), *pair)
     labels = state_labels(names, test.observed.shape[1])

@@ -63,6 +63,20 @@ def draw_paths(
     Notes
     -----
     Fig. 3a (right).
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> import numpy as np
+    >>> from ethomarkov._core.series import Series
+    >>> from ethomarkov.locomotion import Trajectory
+    >>> time = np.arange(400) / 4
+    >>> points = np.stack([np.cos(time), np.sin(time)], axis=1)
+    >>> path = Trajectory.from_points(points, Series.from_rows(points, 4.0), "mm")
+    >>> draw_paths(axes, path, measured=path, seconds=10.0)
+    >>> axes.get_xlabel()
+    'x (mm)'
     """
     runs = [_beginning(path, start, stop, seconds) for start, stop, _ in path.segments][:n_shown]
     shown = f"{len(runs)} of {len(path.segments)}"
@@ -108,6 +122,20 @@ def draw_state_path(
         Whose path; all of its runs are drawn where they are.
     scale_bar
         Draw a bar instead of the axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> import numpy as np
+    >>> from ethomarkov._core.series import Series
+    >>> from ethomarkov.locomotion import Trajectory
+    >>> time = np.arange(400) / 4
+    >>> points = np.stack([np.cos(time), np.sin(time)], axis=1)
+    >>> path = Trajectory.from_points(points, Series.from_rows(points, 4.0), "mm")
+    >>> draw_state_path(axes, path, (points[:, 0] > 0).astype(int), ("left", "right"))
+    >>> axes.get_title()
+    'Trajectory of 0'
     """
     if np.shape(labels) != (len(path.centroid),):
         raise InputFormatError(
@@ -261,6 +289,21 @@ def draw_displacement(
     -----
     Fig. 3b (left), S5b. The caption of the paper calls the band an interval of the mean; its code draws percentiles
     over runs.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> import numpy as np
+    >>> from ethomarkov._core.series import Series
+    >>> from ethomarkov.locomotion import Trajectory
+    >>> time = np.arange(400) / 4
+    >>> points = np.stack([np.cos(time), np.sin(time)], axis=1)
+    >>> path = Trajectory.from_points(points, Series.from_rows(points, 4.0), "mm")
+    >>> from ethomarkov.locomotion.displacement import msd
+    >>> draw_displacement(axes, msd(path, np.array([1.0, 2.0, 4.0])), None)
+    >>> axes.get_xlabel(), axes.get_xscale()
+    ('lag τ (s)', 'log')
     """
     parts = {"data": (data, DATA), "simulation": (simulated, SIMULATION)}
     shown = {name: (found, colour) for name, (found, colour) in parts.items() if found is not None}

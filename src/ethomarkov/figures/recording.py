@@ -17,7 +17,18 @@ TRACE_SECONDS = 60.0
 
 
 def draw_coverage(axes: Axes, segments: Segments, rate: float) -> None:
-    """Draw one line per animal: where there is posture, and where it is missing."""
+    """Draw one line per animal: where there is posture, and where it is missing.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> from ethomarkov.synthetic import double_well
+    >>> walkers = double_well(20.0, n_walkers=3, rng=1)
+    >>> draw_coverage(axes, walkers.segments, walkers.sampling.rate)
+    >>> axes.get_xlabel(), len(axes.get_yticks())
+    ('time (min)', 3)
+    """
     offsets = segments.offsets
     for i in range(segments.n_individuals):
         spans = (segments.bounds[segments.bounds[:, 2] == i, :2] - offsets[i]) / rate / 60
@@ -33,7 +44,17 @@ def draw_coverage(axes: Axes, segments: Segments, rate: float) -> None:
 
 
 def draw_traces(axes: Axes, rows: FloatArray, rate: float, labels: list[str], unit: str) -> None:
-    """Draw a few columns of a stretch of data, one below the other."""
+    """Draw a few columns of a stretch of data, one below the other.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> rows = np.random.default_rng(1).normal(size=(160, 2))
+    >>> draw_traces(axes, rows, 16.0, ["$a_1$", "$a_2$"], "rad")
+    >>> len(axes.lines), axes.get_xlabel()
+    (2, 'time (s)')
+    """
     step = 1.15 * max(float(np.nanmax(np.ptp(rows, axis=0))), 1e-12)
     time = np.arange(len(rows)) / rate
     for k, column in enumerate(rows.T):

@@ -60,7 +60,19 @@ def draw_gains(axes: Axes, table: EntropyTable, n_states: int, chosen: int | Non
 
 
 def draw_lag_scan(axes: Axes, scan: LagScan, chosen: float | None = None, n_modes: int = 10) -> None:
-    """Draw relaxation times against the lag, with the interval of the slowest over animals (Fig. S1b)."""
+    """Draw relaxation times against the lag, with the interval of the slowest over animals (Fig. S1b).
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 2000, n_walks=2, rate=10.0, rng=1)
+    >>> from ethomarkov.markov.lag_scan import scan_lags
+    >>> draw_lag_scan(axes, scan_lags(states, np.array([0.1, 0.2, 0.4])), chosen=0.2)
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('lag τ (s)', 'relaxation time (s)')
+    """
     n_lags, n_found, _ = scan.relaxation_times.shape
     mean = np.full((n_lags, n_found), np.nan)
     present = np.isfinite(scan.relaxation_times).any(axis=2)
@@ -85,6 +97,17 @@ def draw_spectrum(axes: Axes, spectrum: Spectrum, floor: NoiseFloor | None = Non
     """Draw relaxation times by mode above the noise floor (Fig. 4a); oscillating modes have open diamonds.
 
     Modes that alternate in sign have no relaxation time and are left out.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 2000, n_walks=2, rate=10.0, rng=1)
+    >>> from ethomarkov.markov import MarkovChain, slow_spectrum
+    >>> draw_spectrum(axes, slow_spectrum(MarkovChain.from_symbols(states, lag=0.1), 1))
+    >>> axes.get_ylabel(), len(axes.lines)
+    ('relaxation time (s)', 1)
     """
     mode = np.arange(2, spectrum.relaxation_times.size + 2)
     kinds = np.array(spectrum.kinds)

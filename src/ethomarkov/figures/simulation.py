@@ -93,6 +93,18 @@ def draw_kymograph(
     Notes
     -----
     Fig. S2a.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> import numpy as np
+    >>> from ethomarkov._core.series import Series
+    >>> body, time = np.meshgrid(np.linspace(0, 1, 20), np.arange(80) / 16)
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * (1.5 * body - time)), 16.0)
+    >>> draw_kymograph(axes, angles, seconds=4.0)
+    >>> axes.get_xlabel()
+    'time (s)'
     """
     rows = _stretch(angles, quantity, start, seconds)
     mesh = _draw_mesh(axes, rows, angles.sampling.rate, start, limit or _reach([rows]))

@@ -119,6 +119,16 @@ def draw_ethogram(
     Notes
     -----
     Long recordings are drawn in columns of several frames, each in the colour of its most frequent state.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 500, n_walks=2, rate=10.0, rng=1)
+    >>> draw_ethogram(axes, states, ("run", "pirouette"))
+    >>> axes.get_xlabel(), len(axes.get_yticks())
+    ('time (min)', 2)
     """
     labels = state_labels(names, symbols.n_states)
     colours = state_colours(symbols.n_states)
@@ -177,6 +187,14 @@ def draw_time_budget(axes: Axes, shares: FloatArray, names: Sequence[str]) -> No
         ``(animals, states)`` as from `time_budget`.
     names
         Of the states.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> draw_time_budget(axes, np.array([[0.8, 0.2], [0.7, 0.3], [0.9, 0.1]]), ("run", "pirouette"))
+    >>> axes.get_xlabel()
+    'share of time (%)'
     """
     n_animals, n_states = shares.shape
     colours = state_colours(n_states)

@@ -47,7 +47,17 @@ _SETTINGS: Any = {
 
 @contextlib.contextmanager
 def figure_style() -> Iterator[None]:
-    """Apply the style to figures made inside, and to nothing else."""
+    """Apply the style to figures made inside, and to nothing else.
+
+    Examples
+    --------
+    >>> from matplotlib import rcParams
+    >>> before = rcParams["axes.spines.top"]
+    >>> with figure_style():
+    ...     inside = rcParams["axes.spines.top"]
+    >>> inside, rcParams["axes.spines.top"] == before
+    (False, True)
+    """
     with mpl.rc_context(_SETTINGS):
         yield
 
@@ -70,6 +80,16 @@ def save_figure(
         Part of the figure to write, from `laid_out`; by default it is laid out here.
     options
         As for `Figure.savefig`.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.BytesIO()
+    >>> figure = new_figure(2.0, 2.0)
+    >>> line = figure.subplots().plot([0, 1])
+    >>> save_figure(figure, stream, format="svg")
+    >>> stream.getvalue()[:5]
+    b'<?xml'
     """
     if filled is None:
         with laid_out(figure) as found:
@@ -135,6 +155,11 @@ def state_colours(n_states: int) -> tuple[str, ...]:
     n_states
         Two have the colours of run and pirouette. Up to twelve are told apart by colour-blind readers too; more than
         that form a scale from dark to light, on which neighbours look alike.
+
+    Examples
+    --------
+    >>> state_colours(2)
+    ('#56B4E9', '#E69F00')
     """
     if n_states <= len(MACROSTATES):
         return MACROSTATES[:n_states]
@@ -157,7 +182,7 @@ def state_labels(names: Sequence[str], n_states: int, width: int = LABEL_WIDTH) 
 
 
 def fold_legend(axes: Axes, **style: Any) -> None:  # noqa: ANN401 (as legend)
-    """Draw the legend of narrow axes anew, in short lines."""
+    """Redraw the legend of narrow axes in short lines."""
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles, [textwrap.fill(label, LEGEND_LETTERS) for label in labels], **style)
 
@@ -170,5 +195,11 @@ def remove_legend(axes: Axes) -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Make a figure that no window and no global state knows of; size in inches."""
+    """Make a figure that no window and no global state knows of; size in inches.
+
+    Examples
+    --------
+    >>> new_figure(6.0, 3.0).get_size_inches().tolist()
+    [6.0, 3.0]
+    """
     return Figure(figsize=(width, height), layout="constrained")

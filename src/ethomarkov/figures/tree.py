@@ -35,6 +35,19 @@ def draw_tree(axes: Axes, tree: StateTree, names: Mapping[int, Sequence[str]], *
     -----
     Fig. 4(c). The number at a division is its stability, see `StateTree.split_stability`; none is written where it was
     not measured.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> import ethomarkov as em
+    >>> from ethomarkov.coarse.tree import GrowthSettings
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> wells = hopping_chain([[0.9, 0.1, 0.0], [0.1, 0.88, 0.02], [0.0, 0.1, 0.9]], 2000, rng=1)
+    >>> tree = em.grow_tree(em.MarkovChain.from_symbols(wells, lag=1.0), GrowthSettings(n_states=2, n_resamples=0))
+    >>> draw_tree(axes, tree, {2: ("left", "right")})
+    >>> axes.get_xlabel()
+    'number of states'
     """
     level = max(tree.levels) if level is None else level
     leaves = tree.nodes_at(level)

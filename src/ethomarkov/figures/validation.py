@@ -72,6 +72,18 @@ def draw_autocorrelation(
     -----
     Fig. 2b. The band of the data is the 95 % interval of the mean over animals; that of the simulation holds 95 % of
     the means of as many runs as there are animals. A single animal has no band, and is to be compared with single runs.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> axes = Figure().subplots()
+    >>> import numpy as np
+    >>> from ethomarkov._core.series import Series
+    >>> from ethomarkov.validation import autocorrelation
+    >>> wave = Series.from_rows(np.cos(np.pi * np.arange(320) / 8)[:, None], 16.0)
+    >>> draw_autocorrelation(axes, autocorrelation(wave, 2.0), autocorrelation(wave, 2.0, over="runs"), 0)
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('lag (s)', 'autocorrelation')
     """
     _check_component(component, data.values.shape[1], simulated.values.shape[1])
     _draw_pair(
@@ -369,7 +381,7 @@ def draw_cross_validation(
     axes
         To draw on; the legend lies beside them.
     validations
-        That of held-out data has full symbols, the one as published open symbols; either or both.
+        The held-out one is drawn with full markers, the one as published with open markers; either or both.
     statistic
         Its name.
     names
@@ -379,7 +391,7 @@ def draw_cross_validation(
 
     Notes
     -----
-    Fig. S4b and S4c. Symbols are means over splits, bars hold 95 % of the splits, and 95 % of the runs of all splits.
+    Fig. S4b and S4c. Markers are means over splits, bars hold 95 % of the splits, and 95 % of the runs of all splits.
     The legend gives the share of splits, averaged over animals, in which held-out data lie within the range of runs.
     """
     comparisons = _comparisons(validations, statistic, len(names))
@@ -471,7 +483,7 @@ def _check_rates(data: Mapping[str, Sequence[Interval]], simulated: Mapping[str,
 
 
 def _comparisons(validations: Sequence[CrossValidation], statistic: str, n_names: int) -> dict[bool, Comparison]:
-    """Find the statistic in a cross-validation that holds out all, and in one as published, in this order."""
+    """Find the statistic in a held-out cross-validation, and in one as published, in this order."""
     found = {one.fit.as_published: one.comparisons for one in sorted(validations, key=lambda one: one.fit.as_published)}
     if not found or len(found) < len(validations):
         raise InputFormatError(
@@ -555,7 +567,7 @@ def draw_agreement(axes: Axes, rows: Sequence[AgreementRow]) -> None:
 
 
 def draw_held_out(axes: Axes, held_out: HeldOut) -> None:
-    """Draw how much better than two nulls the chain predicts animals that it was not learned from.
+    """Draw how much better than two nulls the chain predicts held-out animals.
 
     Parameters
     ----------
@@ -566,8 +578,8 @@ def draw_held_out(axes: Axes, held_out: HeldOut) -> None:
 
     Notes
     -----
-    Right of zero, the present state tells something about the next. The line marks the gain over the memoryless null
-    where the chain was learned: what it has more than the circles is overfitting, or a difference between animals.
+    Right of zero, the present microstate tells something about the next. The line marks the gain over the memoryless
+    null where the chain was learned: what it has more than the circles is overfitting, or a difference between animals.
     """
     rows = np.arange(len(held_out.names))
     axes.axvline(0, color=GUIDE, lw=0.9, zorder=0)

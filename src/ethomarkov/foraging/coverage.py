@@ -38,6 +38,11 @@ class SweepSettings:
         Length of the animal in the unit of its path; everything here is in body lengths.
     method
         "capsule" draws the body in every frame and in between; "paper" is the published raster of points.
+
+    Examples
+    --------
+    >>> SweepSettings(width=0.05, cells_per_width=2).pitch
+    0.025
     """
 
     width: float = 0.05
@@ -74,6 +79,14 @@ class Footprint(Result):
         Seconds from the start of the run to the frame in which each cell was covered.
     pitch
         Side of a cell, in body lengths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cells, seconds = np.array([[0, 0], [1, 0], [2, 0]]), np.array([0.0, 0.5, 1.0])
+    >>> footprint = Footprint(cells=cells, first_seen=seconds, pitch=0.5)
+    >>> footprint.area
+    0.75
     """
 
     cells: IntArray = array_field("cell", "space")
@@ -121,6 +134,14 @@ class Coverage(Result):
         Area covered in the whole plane, in squared body lengths.
     duration
         Duration of each run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.ones(2)
+    >>> share = np.array([[0.3, 0.1], [0.5, 0.1]])
+    >>> Coverage(radii=np.array([1.0, 5.0]), share=share, area=one, duration=100 * one).headline()
+    '2 runs, mean area 1 body lengths²'
     """
 
     radii: FloatArray = array_field("radius", unit="body lengths")
@@ -170,6 +191,17 @@ def measure_coverage(
     -----
     SI, "Probability of finding food". A cell of a square grid counts once, and counts to a disc if its middle lies in
     it. The centre of the discs is a corner of the grid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ethomarkov.locomotion import propel
+    >>> from ethomarkov._core.series import Series
+    >>> body, time = np.meshgrid(np.linspace(0, 1, 20), np.arange(80) / 16)
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * (1.5 * body - time)), 16.0)
+    >>> covered = measure_coverage(angles, propel(angles), np.array([0.5, 2.0]))
+    >>> covered.share.shape, bool(covered.share[0, 0] > covered.share[0, 1])
+    ((1, 2), True)
     """
     chosen = food_radii() if radii is None else np.atleast_1d(np.asarray(radii, dtype=float))
     found = footprints(postures, path, basis=basis, settings=settings)
@@ -207,6 +239,17 @@ def footprints(
 
     The published raster takes the points of every 8th frame and every 20th part of the body, marks the cells of 0.05
     body lengths in which they fall within ±25 body lengths, and fills nothing in between.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ethomarkov.locomotion import propel
+    >>> from ethomarkov._core.series import Series
+    >>> body, time = np.meshgrid(np.linspace(0, 1, 20), np.arange(80) / 16)
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * (1.5 * body - time)), 16.0)
+    >>> found = footprints(angles, propel(angles))
+    >>> len(found), bool(found[0].area > 0.05)  # one gap-free run; a resting body covers about 0.05
+    (1, True)
     """
     settings = settings or SweepSettings()
     _check(postures, path)

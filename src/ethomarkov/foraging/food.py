@@ -48,6 +48,12 @@ class Disc(Result):
     ----------
     radius
         In body lengths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Disc(radius=1.0).holds(np.array([[0.5, 0.5], [2.0, 0.0]]))
+    array([ True, False])
     """
 
     radius: float
@@ -72,6 +78,12 @@ class Annulus(Result):
     ----------
     inner, outer
         Radii, in body lengths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Annulus(inner=1.0, outer=3.0).holds(np.array([[0.5, 0.5], [2.0, 0.0]]))
+    array([False,  True])
     """
 
     inner: float
@@ -107,6 +119,12 @@ class Patches(Result):
         Their middles lie no farther from the start.
     seed
         Of their places.
+
+    Examples
+    --------
+    >>> patches = Patches(n=10, radius=0.5, within=5.0, seed=1)
+    >>> patches.middles.shape
+    (10, 2)
     """
 
     n: int
@@ -153,13 +171,33 @@ class Patches(Result):
 
 
 def share_found(footprint: Footprint, food: Food) -> float:
-    """Measure the share of the food that the body has covered; NaN where the food is smaller than a cell."""
+    """Measure the share of the food that the body has covered; NaN where the food is smaller than a cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ethomarkov.foraging import Disc, Footprint
+    >>> cells, seconds = np.array([[0, 0], [1, 0], [2, 0]]), np.array([0.0, 0.5, 1.0])
+    >>> footprint = Footprint(cells=cells, first_seen=seconds, pitch=0.5)
+    >>> share_found(footprint, Disc(radius=1.0))  # two of twelve cells
+    0.16666666666666666
+    """
     n_cells = food.count_cells(footprint.pitch)
     return float(food.holds(footprint.points).sum() / n_cells) if n_cells else np.nan
 
 
 def first_encounter(footprint: Footprint, food: Food) -> float:
-    """Give the seconds until the body first touches food; NaN if it never does."""
+    """Give the seconds until the body first touches food; NaN if it never does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ethomarkov.foraging import Annulus, Footprint
+    >>> cells, seconds = np.array([[0, 0], [1, 0], [2, 0]]), np.array([0.0, 0.5, 1.0])
+    >>> footprint = Footprint(cells=cells, first_seen=seconds, pitch=0.5)
+    >>> first_encounter(footprint, Annulus(inner=1.0, outer=2.0))
+    1.0
+    """
     touched = np.flatnonzero(food.holds(footprint.points))
     return float(footprint.first_seen[touched[0]]) if touched.size else np.nan
 
@@ -184,6 +222,14 @@ class StateCoverage(Result):
         Radii of the discs.
     share
         Covered share of each disc, in every run of every state.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> share = np.array([[[0.2, 0.1], [0.4, 0.1]], [[0.1, 0.1], [0.1, 0.3]]])
+    >>> coverage = StateCoverage(names=("run", "pirouette"), radii=np.array([1.0, 5.0]), share=share)
+    >>> coverage.headline()
+    '2 states, 2 runs of each, 2 discs'
     """
 
     names: tuple[str, ...]
@@ -231,6 +277,14 @@ class FoodCurve(Result):
         How coverage becomes a probability: "mean" or "paired"; see `food_curve`.
     n_runs
         Number of runs in each state.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> share = np.array([[[0.2, 0.1], [0.4, 0.1]], [[0.1, 0.1], [0.1, 0.3]]])
+    >>> coverage = StateCoverage(names=("run", "pirouette"), radii=np.array([1.0, 5.0]), share=share)
+    >>> food_curve(coverage, np.array([0.8, 0.2])).at(5.0).round(2)
+    array([0.33, 0.67])
     """
 
     names: tuple[str, ...]
@@ -286,6 +340,15 @@ class Matching(Result):
         Half the summed difference of the two distributions: the share of time that would have to move for a match.
     spread
         What the intervals of efficiency hold: see `match_time`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> share = np.array([[[0.2, 0.1], [0.4, 0.1]], [[0.1, 0.1], [0.1, 0.3]]])
+    >>> coverage = StateCoverage(names=("run", "pirouette"), radii=np.array([1.0, 5.0]), share=share)
+    >>> times = np.array([[0.8, 0.2], [0.7, 0.3], [0.9, 0.1]])  # of three animals
+    >>> match_time(coverage, times).headline()
+    'correlation of time and food within 5 body lengths -1.00 over 2 states'
     """
 
     names: tuple[str, ...]
@@ -343,6 +406,19 @@ def cover_states(  # noqa: PLR0913 (the one entry point of a simulation keeps it
     Notes
     -----
     SI, "Probability of finding food".
+
+    Examples
+    --------
+    >>> import ethomarkov as em
+    >>> from ethomarkov.locomotion.ensemble import CrawlSettings
+    >>> from ethomarkov.simulation.animal import MarkovAnimal
+    >>> worms = em.simulate_worms(1, 60.0, seed=1)
+    >>> postures = worms.basis.project(worms.recording)
+    >>> sequences = em.DelayEmbedding(4).transform(postures)
+    >>> symbols = em.Partition(8, seed=0).fit(sequences).label(sequences)
+    >>> animal = MarkovAnimal.from_symbols("worm", symbols, postures, 4, 0.5, start="stationary")
+    >>> cover_states([animal], worms.basis, CrawlSettings(duration=5.0, n_runs=2)).share.shape
+    (1, 2, 30)
     """
     random = as_generator(rng)
     radii = food_radii()
@@ -378,6 +454,15 @@ def food_curve(
     -----
     SI, "Probability of finding food"; average worm as in the caption of Fig. 5b. Runs are resampled, not animals: the
     intervals say how far the number of simulated runs is enough, not how much animals differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> share = np.array([[[0.2, 0.1], [0.4, 0.1]], [[0.1, 0.1], [0.1, 0.3]]])
+    >>> coverage = StateCoverage(names=("run", "pirouette"), radii=np.array([1.0, 5.0]), share=share)
+    >>> food_curve(coverage, np.array([0.8, 0.2])).probability.round(2)
+    array([[0.75, 0.33],
+           [0.25, 0.67]])
     """
     share_of_time = _check_time(time_share, coverage)
     per_run = _per_run(coverage.share, normalisation)
@@ -431,6 +516,15 @@ def match_time(
     -----
     Fig. 5c. With few states the correlation is loosely determined however narrow its interval: the interval is about
     animals and runs, for these states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> share = np.array([[[0.2, 0.1], [0.4, 0.1]], [[0.1, 0.1], [0.1, 0.3]]])
+    >>> coverage = StateCoverage(names=("run", "pirouette"), radii=np.array([1.0, 5.0]), share=share)
+    >>> times = np.array([[0.8, 0.2], [0.7, 0.3], [0.9, 0.1]])  # of three animals
+    >>> match_time(coverage, times).efficiency.round(2)
+    array([0.33, 0.67])
     """
     if spread not in ("mean", "runs"):
         raise InputFormatError(f"spread={spread!r} is not known; use 'mean' or 'runs'.")

@@ -50,6 +50,12 @@ class Behaviour:
         State of every row of the recording, -1 where there is none.
     names, colours
         Of the states.
+
+    Examples
+    --------
+    >>> shown = Behaviour(labels=np.array([0, 0, 1, -1]), names=("run", "turn"), colours=("#0072B2", "#D55E00"))
+    >>> shown.names
+    ('run', 'turn')
     """
 
     labels: IntArray = array_field("frame")
@@ -93,6 +99,15 @@ def crawl_scene(  # noqa: PLR0913 (the options of a scene are kept flat)
         Seconds for which the path stays on the page.
     shot
         Which stretch, how fast, how large.
+
+    Examples
+    --------
+    >>> from ethomarkov.locomotion import propel
+    >>> body, time = np.meshgrid(np.linspace(0, 1, 20), np.arange(80) / 16)
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * (1.5 * body - time)), 16.0)
+    >>> scene = crawl_scene(propel(angles), angles, shot=Shot(size=(320, 240)))
+    >>> scene.n_frames, scene.draw(40).shape
+    (80, (240, 320, 3))
     """
     shot = shot or Shot()
     if camera not in ("follow", "whole"):
@@ -148,6 +163,14 @@ def posture_pair_scene(
         Seconds of curvature on the page.
     shot
         Which stretch, how fast, how large.
+
+    Examples
+    --------
+    >>> body, time = np.meshgrid(np.linspace(0, 1, 20), np.arange(80) / 16)
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * (1.5 * body - time)), 16.0)
+    >>> scene = posture_pair_scene(angles, angles, shot=Shot(size=(320, 240)))
+    >>> scene.n_frames, scene.size
+    (80, (320, 240))
     """
     shot = shot or Shot()
     both = (data, simulated)
@@ -210,6 +233,15 @@ def tour_scene(
         How often the longest sequence is shown; shorter ones start again on their own.
     shot
         Which stretch of each, how fast, how large.
+
+    Examples
+    --------
+    >>> body, time = np.meshgrid(np.linspace(0, 1, 20), np.arange(80) / 16)
+    >>> angles = Series.from_rows(np.sin(2 * np.pi * (1.5 * body - time)), 16.0)
+    >>> colours = ("#0072B2", "#D55E00")
+    >>> scene = tour_scene([angles, angles], ("run", "turn"), colours, loops=2, shot=Shot(size=(320, 240)))
+    >>> scene.n_frames
+    160
     """
     shot = shot or Shot()
     _check_tour(sequences, names, colours, paths)

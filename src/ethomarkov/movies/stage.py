@@ -41,6 +41,12 @@ class Shot:
         Seconds from the animal's first frame, and seconds shown; to the end by default.
     speed
         Times faster than life.
+
+    Examples
+    --------
+    >>> from ethomarkov._core.sampling import Sampling
+    >>> Shot(speed=4.0).rate(Sampling(16.0))  # no more than 30 frames per second
+    30.0
     """
 
     size: tuple[int, int] = (960, 540)
@@ -109,7 +115,7 @@ class Stage:
         return axes
 
     def animate(self, *artists: Artist) -> None:
-        """Draw these anew in every frame, in the order given."""
+        """Redraw these artists in every frame, in the order given."""
         for artist in artists:
             artist.set_animated(True)
             self._moving.append(artist)
@@ -149,6 +155,17 @@ class StageScene:
         The page.
     move
         Puts the moving artists where they are in a given frame.
+
+    Examples
+    --------
+    >>> stage = Stage((320, 240))
+    >>> line = stage.add_axes(0, 0, 1, 1).plot([0, 1], [0, 1])[0]
+    >>> stage.animate(line)
+    >>> scene = StageScene(
+    ...     n_frames=3, rate=16.0, size=(320, 240), stage=stage, move=lambda k: line.set_ydata([0, k])
+    ... )
+    >>> scene.draw(2).shape
+    (240, 320, 3)
     """
 
     n_frames: int

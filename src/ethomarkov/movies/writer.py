@@ -25,7 +25,19 @@ KEYFRAME_SECONDS = 4.0
 
 
 class Scene(Protocol):
-    """What can be filmed: frames by their number, all of one size."""
+    """What can be filmed: frames by their number, all of one size.
+
+    Examples
+    --------
+    >>> class Noise:
+    ...     n_frames, rate, size = 2, 16.0, (64, 48)
+    ...
+    ...     def draw(self, k):
+    ...         return np.full((48, 64, 3), k, np.uint8)
+    >>> scene: Scene = Noise()
+    >>> scene.draw(1).shape
+    (48, 64, 3)
+    """
 
     @property
     def n_frames(self) -> int:
@@ -75,6 +87,18 @@ def write_movie(
     -------
     file
         As given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> class Noise:
+    ...     n_frames, rate, size = 2, 16.0, (64, 48)
+    ...
+    ...     def draw(self, k):
+    ...         return np.full((48, 64, 3), k, np.uint8)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     write_movie(Noise(), Path(directory) / "noise.mp4").stat().st_size > 0
+    True
     """
     file = Path(file)
     rate = scene.rate if rate is None else float(rate)

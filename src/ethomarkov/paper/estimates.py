@@ -59,7 +59,7 @@ def _scan_choices(scan: EntropyTable, note: str) -> Estimates:
 
 
 def path_estimates(path: Trajectory, worms: Iterable[int]) -> Estimates:
-    """Measure how far worms got; every individual of the path is one of the paper's."""
+    """Measure displacement and speed of worms; every individual of the path is one of the paper's."""
     far, fit = msd(path, np.array(MSD_LAGS), across_gaps=True), diffusion(msd(path, paper_lags(), across_gaps=True))
     estimates: Estimates = {}
     for i, worm in enumerate(worms):
@@ -132,7 +132,7 @@ def _of_another_partition(values: FloatArray) -> Interval:
 
 
 def time_estimates(evidence: Evidence, relaxed: WormRelaxation) -> Estimates:
-    """Read relaxation times of every worm's own chain, and what shuffled symbols reach."""
+    """Read relaxation times of every worm's own chain, and those of shuffled state sequences."""
     chain, scanned = evidence.model.chain, relaxed.lag_scan
     estimates = {
         "tau*": Estimate(interval=point(choose_lag(scanned.slowest()).value), n_worms=evidence.n_worms),
@@ -165,7 +165,7 @@ def _time_over_blocks(symbols: Symbols, lag: float, time: float) -> Interval:
 
 
 def prediction_estimates(evidence: Evidence, predictions: Predictions) -> Estimates:
-    """Read the times by which nothing is left to predict."""
+    """Read the mixing times of prediction errors."""
     errors = {
         "mixing time of data": predictions.recorded_error,
         "mixing time of simulations": predictions.simulated_error,
@@ -182,7 +182,7 @@ def drag_estimates(evidence: Evidence, rebuilt: Reconstruction) -> Estimates:
 
 
 def run_estimates(evidence: Evidence, animals: AnimalRunSet) -> Estimates:
-    """Read what runs of every worm did."""
+    """Read events, transition rates and displacement in runs of every worm."""
     runs = animals.animals
     estimates = {
         "simulated reversals": evidence.over_animals(np.array([one.event_rates[0] for one in runs])),
@@ -204,7 +204,7 @@ def run_estimates(evidence: Evidence, animals: AnimalRunSet) -> Estimates:
 
 
 def confined_estimates(evidence: Evidence, states: RunSet) -> Estimates:
-    """Read how far animals get that never leave a state, in body lengths."""
+    """Read the displacement of animals that never leave a state, in body lengths."""
     estimates = {}
     for runs in states.runs:
         lags, far = np.log(runs.displacement.lags), np.log(runs.displacement.msd)
@@ -231,7 +231,7 @@ def food_estimates(evidence: Evidence, foraging: Foraging) -> Estimates:
 
 
 def split_estimates(evidence: Evidence, splits: CrossValidation) -> Estimates:
-    """Read the rates of leaving in runs that were learned from other blocks, divided as published."""
+    """Read the transition rates in runs that were learned from other blocks, divided as published."""
     simulated = splits.comparisons[TRANSITIONS].simulated
     n_splits, n_animals, n_runs, n_states = simulated.shape
     runs = simulated.swapaxes(1, 2).reshape(n_splits * n_runs, n_animals * n_states)

@@ -12,7 +12,7 @@ from ethomarkov.paper.scoring import Estimate
 
 RUN, PIROUETTE = 0, 1
 Estimates = dict[str, Estimate]
-"""Our own figures, by the key of the published ones."""
+"""Our own estimates, by the key of the published figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,9 +36,9 @@ class PaperKinetics(Result):
     Parameters
     ----------
     estimates
-        By the key of the published figure.
+        Our estimates, by the key of the published figure.
     reasons
-        Why some could not be had, in words.
+        Why some figures could not be estimated, in words.
     """
 
     estimates: Mapping[str, Estimate]
@@ -46,7 +46,7 @@ class PaperKinetics(Result):
 
 
 def estimate_kinetics(evidence: Evidence, cut: Cut) -> PaperKinetics:
-    """Measure kinetics, states, postures and events, and say why some of them could not be had.
+    """Measure kinetics, states, postures and events as published, and say why some could not be estimated.
 
     Parameters
     ----------

@@ -52,7 +52,8 @@ class Published:
         How many worms the figure describes: twelve, or one.
     pooled
         Whether it rests on the one partition of all twelve worms. As many microstates for fewer worms are visited more
-        rarely, which lengthens all relaxation times, those of shuffled symbols too; so fewer worms cannot tell.
+        rarely, which lengthens all relaxation times, those of shuffled state sequences too; so fewer worms
+        cannot tell.
     """
 
     key: str

@@ -20,16 +20,16 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "differs", "resembles", "is unlike", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Our own figure.
+    """Our own estimate of a published figure.
 
     Parameters
     ----------
     interval
-        With what was resampled.
+        The estimate with its interval.
     n_worms
-        Behind it.
+        Number of worms behind it.
     note
-        What a reader should know of it.
+        What a reader should know about it.
     """
 
     interval: Interval
@@ -83,7 +83,7 @@ def judge(published: Published, ours: Estimate | str, *, synthetic: bool = False
     - "by the range over worms": ours is of fewer worms than were published. It is judged by how far means of so many
       worms spread, never by the interval of the mean of all. What rests on the partition of all twelve is then not
       judged at all, whether ours is near or far (this exception was made after one worm's relaxation times, and those
-      of its shuffled symbols, had come out half as long again as published).
+      of its shuffled state sequences, had come out half as long again as published).
 
     Where neither has an interval and the figure is not exact, it cannot be judged. Both figures are taken as
     independent; those of the same twelve worms share their sampling error, so that even a difference within the limits

@@ -29,9 +29,9 @@ class SeededEntropy(Result):
     Parameters
     ----------
     rates
-        Nat per second.
+        Entropy rates in nat per second, one row per worm and one column per seed.
     worms
-        Numbers in the paper.
+        Numbers of the worms in the paper.
     """
 
     rates: FloatArray = array_field("worm", "seed", unit="nat/s")
@@ -43,20 +43,20 @@ class SeededEntropy(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WormRelaxation(Result):
-    """Relaxation times of every animal's own chain, and of its shuffled symbols; NaN where it has no chain.
+    """Relaxation times of every animal's own chain, and of its shuffled state sequence; NaN where it has no chain.
 
     Parameters
     ----------
     lag_scan
-        Of every animal, against the lag.
+        Relaxation times of every animal against the lag.
     noise_floor
-        Of shuffled symbols of all animals together, at the lag of the chain.
+        Relaxation times of shuffled state sequences of all animals together, at the lag of the chain.
     spectrum
-        Of the chain of all animals.
+        Slow modes of the chain of all animals.
     chain_times
-        Of P, complex pairs counted once, as in the published figure.
+        Relaxation times of P, complex pairs counted once, as in the published figure.
     floor_of_chain, floor_of_reversible
-        What shuffled symbols reach, for P and for P_r.
+        Relaxation times of shuffled state sequences, for P and for P_r.
     """
 
     lag_scan: LagScan
@@ -108,7 +108,7 @@ def _seeded_rate(postures: Series, seed: int) -> float:
 def measure_relaxation(
     symbols: Symbols, chain: MarkovChain, shuffles: Shuffles, *, threads: int = 1, progress: Progress | None = None
 ) -> WormRelaxation:
-    """Measure relaxation times of every animal's own chain, and what its shuffled symbols reach.
+    """Measure relaxation times of every animal's own chain, and those of its shuffled state sequence.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def measure_relaxation(
 
 
 def _floor_times(symbols: Symbols, lag: float, shuffles: Shuffles) -> list[float]:
-    """Relaxation times that shuffled symbols of one animal reach, for P and for P_r."""
+    """Measure relaxation times of shuffled state sequences of one animal, for P and for P_r."""
     try:
         floors = noise_floors(symbols, lag, ("chain", "reversibilized"), shuffles=shuffles)
     except EthomarkovError:  # too short for the lag

@@ -61,7 +61,7 @@ def seeded_entropy(
 def worm_relaxation(
     symbols: Symbols, chain: MarkovChain, *, n_shuffles: int = 100, seed: int, threads: int, progress: Progress | None
 ) -> WormRelaxation:
-    """Measure relaxation times of every worm's own chain, and what its shuffled symbols reach."""
+    """Measure relaxation times of every worm's own chain, and those of its shuffled state sequence."""
     return measure_relaxation(symbols, chain, Shuffles(n=n_shuffles, seed=seed), threads=threads, progress=progress)
 
 

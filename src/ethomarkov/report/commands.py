@@ -60,6 +60,11 @@ def draw_command_figures(command: str, results: Results) -> dict[str, Figure]:
         Its name, a key of `COMMANDS`.
     results
         By name; see `ethomarkov.report.results`.
+
+    Examples
+    --------
+    >>> draw_command_figures("forage", {})  # without a result nothing is drawn
+    {}
     """
     drawn = {name: compose(layout, results).figure for name, layout in COMMANDS[command].items()}
     return {name: figure for name, figure in drawn.items() if figure is not None}

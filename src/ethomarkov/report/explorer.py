@@ -43,6 +43,20 @@ def write_explorer(results: Results, target: Path) -> Path:
         Of the study by name, with a `sequence_map`.
     target
         The HTML file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ethomarkov.report import StudyResults
+    >>> import ethomarkov as em
+    >>> worms = em.simulate_worms(2, 30.0, seed=1)
+    >>> settings = em.Settings(n_delays=4, n_states=8, lag=0.25, n_behaviours=2, scan=False, n_resamples=0)
+    >>> settings = settings.model_copy(update={"n_walks": 1, "simulated_minutes": 0.1, "simulation_lag": 0.25})
+    >>> study = em.run_study(worms.recording, settings, basis=worms.basis)
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     page = write_explorer(StudyResults(study), Path(directory) / "explorer.html").read_text(encoding="utf-8")
+    >>> page[:15]
+    '<!DOCTYPE html>'
     """
     page = render_explorer(results)
     with atomic_path(target) as temporary:

@@ -53,6 +53,17 @@ class StudyResults(Mapping[str, Any]):
         Whose results.
     given
         Results that are known already, or that are to be taken for missing (None).
+
+    Examples
+    --------
+    >>> import ethomarkov as em
+    >>> worms = em.simulate_worms(2, 30.0, seed=1)
+    >>> settings = em.Settings(n_delays=4, n_states=8, lag=0.25, n_behaviours=2, scan=False, n_resamples=0)
+    >>> settings = settings.model_copy(update={"n_walks": 1, "simulated_minutes": 0.1, "simulation_lag": 0.25})
+    >>> study = em.run_study(worms.recording, settings, basis=worms.basis)
+    >>> results = StudyResults(study)
+    >>> results["chain"].lag, results["foraging"] is None  # nobody asked for foraging
+    (0.25, True)
     """
 
     def __init__(self, study: Study, **given: Any) -> None:  # noqa: ANN401

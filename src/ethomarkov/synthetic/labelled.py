@@ -34,6 +34,12 @@ class LabelledSeries(Result):
         True state of every frame.
     rates
         True transition rates per second; zero by zero where the states are no Markov chain of known rates.
+
+    Examples
+    --------
+    >>> one = make_system("frequencies", n_animals=2, duration=20.0)
+    >>> one.headline()
+    '3 states, 640 frames'
     """
 
     series: Series

@@ -37,6 +37,11 @@ def double_well(
         Seconds between frames; ten Euler–Maruyama steps each.
     rng
         Seed or generator.
+
+    Examples
+    --------
+    >>> double_well(20.0, n_walkers=3, rng=1).values.shape  # ten frames per second
+    (600, 1)
     """
     rng = as_generator(rng)
     dt = interval / STEPS_PER_FRAME
@@ -63,6 +68,11 @@ def underdamped_well(
     """Simulate walkers with inertia in V = (x² − 1)², mass and friction one; only the position is observed.
 
     Integrated by the BAOAB splitting, ten steps per frame. Parameters as in `double_well`.
+
+    Examples
+    --------
+    >>> underdamped_well(10.0, n_walkers=3, rng=1).values.shape  # twenty frames per second
+    (600, 1)
     """
     rng = as_generator(rng)
     dt = interval / STEPS_PER_FRAME
@@ -84,7 +94,13 @@ def underdamped_well(
 
 
 def lorenz(duration: float = 2000.0, *, interval: float = 0.02, rng: Rng = 0) -> Series:
-    """Integrate the Lorenz system (σ = 10, ρ = 28, β = 8/3) to 1e-9, all three coordinates, transient removed."""
+    """Integrate the Lorenz system (σ = 10, ρ = 28, β = 8/3) to 1e-9, all three coordinates, transient removed.
+
+    Examples
+    --------
+    >>> lorenz(2.0, rng=1).values.shape  # fifty frames per second
+    (100, 3)
+    """
     rng = as_generator(rng)
     n_frames = round(duration / interval)
     start = np.array([1.0, 1.0, 25.0]) + rng.normal(0, 1, 3)
@@ -114,6 +130,12 @@ def hopping_chain(matrix: FloatArray, n_steps: int, *, n_walks: int = 1, rate: f
         Frames per second.
     rng
         Seed or generator.
+
+    Examples
+    --------
+    >>> walk = hopping_chain([[0.9, 0.1], [0.3, 0.7]], 4000, rng=1)
+    >>> bool(abs(walk.labels.mean() - 0.25) < 0.05)  # the stationary law is (0.75, 0.25)
+    True
     """
     matrix = np.asarray(matrix, dtype=float)
     square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]

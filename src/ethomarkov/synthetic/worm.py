@@ -77,6 +77,11 @@ class WormModel:
         Mean body length in mm.
     tracking_noise
         Standard deviation of the measured position in mm.
+
+    Examples
+    --------
+    >>> round(sum(WormModel().occupancy), 6), len(STATE_NAMES)
+    (1.0, 7)
     """
 
     occupancy: tuple[float, ...] = (0.21, 0.185, 0.225, 0.145, 0.02, 0.125, 0.09)
@@ -150,6 +155,12 @@ class WormTruth(Result):
         Drag ratio by which the paths were computed.
     body_lengths
         Body length of every worm in mm.
+
+    Examples
+    --------
+    >>> truth = simulate_worms(2, 30.0, seed=1).truth
+    >>> truth.headline(), truth.mean_dwells().shape
+    ('2 worms, 7 hidden states, 960 frames', (2, 2))
     """
 
     states: IntArray
@@ -203,6 +214,11 @@ class SyntheticWorms(Result):
         Hidden states, rates and bodies.
     basis
         Posture modes of the amplitudes.
+
+    Examples
+    --------
+    >>> simulate_worms(2, 30.0, seed=1).table().columns.tolist()
+    ['worm', 'body_length_mm', 'mean_run_s', 'mean_pirouette_s', 'relaxation_time_s']
     """
 
     recording: Recording
@@ -241,6 +257,12 @@ def simulate_worms(
         Random seed; each worm depends on the seed and its own number alone.
     threads, progress
         See `map_tasks`.
+
+    Examples
+    --------
+    >>> worms = simulate_worms(n_worms=2, duration=30.0, seed=1)
+    >>> worms.recording.individuals, worms.truth.states.shape
+    (('worm_00', 'worm_01'), (960,))
     """
     model = model or WormModel()
     sampling, basis = Sampling(16.0), PostureBasis.analytic()

@@ -67,6 +67,15 @@ class Check(Result):
         Limits between which 95 % of the runs lie.
     n_runs
         Number of runs.
+
+    Examples
+    --------
+    >>> check = Check(
+    ...     animal="worm 1", statistic="reversals", unit="1/min", data=1.2, data_low=0.9, data_high=1.6,
+    ...     simulation=1.4, low=1.0, high=1.9, n_runs=200,
+    ... )
+    >>> check.agrees
+    True
     """
 
     animal: str

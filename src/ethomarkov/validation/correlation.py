@@ -32,6 +32,12 @@ class Autocorrelation(Result):
         Names of the animals or runs.
     over
         What the rows are, in words: "animals" or "runs".
+
+    Examples
+    --------
+    >>> wave = Series.from_rows(np.cos(np.pi * np.arange(1600) / 8)[:, None], 16.0)
+    >>> autocorrelation(wave, 1.0).headline()
+    '1 animal, 1 mode, lags up to 1 s'
     """
 
     lags: FloatArray = array_field("lag", unit="s")
@@ -81,6 +87,12 @@ def autocorrelation(
     C(τ) = ⟨δa(t) δa(t + τ)⟩ / ⟨δa²⟩ with δa = a − ⟨a⟩, Fig. 2(b). Mean and variance are those of all frames of the
     animal. Every C(τ) is divided by its own number of pairs. Products of all lags come from one Fourier transform of
     each gap-free run, with zeros behind it and in place of missing frames.
+
+    Examples
+    --------
+    >>> wave = Series.from_rows(np.cos(np.pi * np.arange(1600) / 8)[:, None], 16.0)  # one cycle per second
+    >>> autocorrelation(wave, 1.0).values[0, 0, [0, 8, 16]].round(2)  # at lags of 0, 0.5 and 1 s
+    array([ 1., -1.,  1.])
     """
     n_frames = series.sampling.nearest_frames(seconds, "seconds")
     centred, variance = _centre(series)

@@ -32,6 +32,12 @@ class ModeDensity(Result):
         Names of the animals or runs.
     over
         What the rows are, in words: "animals" or "runs".
+
+    Examples
+    --------
+    >>> ramp = Series.from_rows(np.arange(100.0)[:, None], 10.0)
+    >>> mode_density(ramp, np.array([[0.0, 50.0, 100.0]])).density
+    array([[[0.01, 0.01]]])
     """
 
     edges: FloatArray = array_field("component", "edge")
@@ -126,6 +132,12 @@ def default_edges(series: Series, n_bins: int = 40, share: float = 0.998) -> Flo
         Bins per component.
     share
         Of the frames between the outermost edges, with the rest equally beyond both.
+
+    Examples
+    --------
+    >>> ramp = Series.from_rows(np.arange(101.0)[:, None], 10.0)
+    >>> default_edges(ramp, n_bins=4, share=1.0)
+    array([[  0.,  25.,  50.,  75., 100.]])
     """
     known = series.values[series.segments.valid]
     if len(known) == 0:
@@ -150,6 +162,12 @@ def mode_density(series: Series, edges: FloatArray, *, over: str = "animals") ->
     Notes
     -----
     Fig. S3. A value on an edge belongs to the bin above it.
+
+    Examples
+    --------
+    >>> ramp = Series.from_rows(np.arange(100.0)[:, None], 10.0)
+    >>> mode_density(ramp, np.array([[0.0, 50.0, 100.0]])).share  # below, between and above the edges
+    array([[[0. , 0.5, 0.5, 0. ]]])
     """
     edges = np.asarray(edges, dtype=float)
     if edges.ndim != 2 or len(edges) != series.n_components or (np.diff(edges, axis=1) <= 0).any():
@@ -250,6 +268,13 @@ def compare_densities(data: ModeDensity, simulated: ModeDensity, *, n_splits: in
     Histograms of few independent frames diverge even if nothing differs, and animals do differ; so a divergence means
     something only beside the null. Halves have fewer animals than the whole and differ somewhat more than two full
     samples would: a simulation beyond the null is surely off, one well within it may still be.
+
+    Examples
+    --------
+    >>> low, high = (Series.from_rows(np.arange(100.0)[:, None] + shift, 10.0) for shift in (0, 50))
+    >>> edges = np.array([[0.0, 50.0, 100.0, 150.0]])
+    >>> compare_densities(mode_density(low, edges), mode_density(high, edges)).jensen_shannon
+    array([0.5])
     """
     if not np.array_equal(data.edges, simulated.edges):
         raise InputFormatError("The densities are on different edges. Count both with the edges of the data.")

@@ -38,6 +38,13 @@ class EntryRate(Result):
         Names of the animals or runs.
     over
         What the rows are, in words: "animals" or "runs".
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 3000, n_walks=2, rate=10.0, rng=1)
+    >>> entry_rate(states, 1, window=100.0, step=50.0).headline()
+    '2 animals, 5 windows of 1.67 min'
     """
 
     starts: FloatArray = array_field("window", unit="s")
@@ -96,6 +103,13 @@ class Drift(Result):
         Number of shuffled recordings behind the p-value.
     n_windows
         Number of windows that do not overlap, to which the lines were fitted.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 3000, n_walks=2, rate=10.0, rng=1)
+    >>> drift(entry_rate(states, 1, window=50.0, step=50.0), n_shuffles=100, rng=1).n_windows
+    6
     """
 
     slope: FloatArray = array_field("unit", unit="1/min/h")
@@ -157,6 +171,14 @@ def entry_rate(
     Fig. S10. A dwell counts where it begins. The published rates divide by the whole window whatever was missing; here
     a frame counts as observed if an entry at it would have been seen: the frame before and the shortest dwell from it
     on lie in the same gap-free run. So gaps neither lower nor raise the rate.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 3000, n_walks=2, rate=10.0, rng=1)
+    >>> rates = entry_rate(states, 1, window=100.0, step=50.0)
+    >>> rates.rate.shape, bool(abs(rates.rate.mean() - 40) < 5)  # 0.067 entries per frame, 40 per minute
+    ((2, 5), True)
     """
     shortest_frames = symbols.sampling.nearest_frames(shortest, "shortest") if shortest > 0 else 1
     window_frames = symbols.sampling.nearest_frames(window, "window")
@@ -200,6 +222,14 @@ def drift(rates: EntryRate, *, n_shuffles: int = 2000, rng: Rng = 0) -> Drift:
     If behaviour is stationary and forgets within a window, windows of one animal may be exchanged, and the mean slope
     of shuffled recordings is what chance gives. Differences between animals do not matter, since windows stay with
     their animal. The interval is over animals and is NaN for a single one; the test needs no second animal.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import hopping_chain
+    >>> states = hopping_chain([[0.9, 0.1], [0.2, 0.8]], 3000, n_walks=2, rate=10.0, rng=1)
+    >>> found = drift(entry_rate(states, 1, window=50.0, step=50.0), n_shuffles=100, rng=1)
+    >>> found.slope.shape, found.p_value > 0.01
+    ((2,), True)
     """
     random = as_generator(rng)
     apart = _separate_windows(rates)

@@ -45,6 +45,11 @@ class PredictionSettings:
         Method of unfolding simulated postures; "paper-filled" is the published one. Not "paper", whose smoothed
         postures hide which recorded passage they came from, nor "paper-raw", whose holes end every future after one
         step.
+
+    Examples
+    --------
+    >>> PredictionSettings(seconds=5.0).n_samples
+    1000
     """
 
     seconds: float = 20.0
@@ -73,6 +78,16 @@ class PredictionError(Result):
         Names of the rows.
     over
         What the rows are, in words: "animals", or "parts" of a single recording.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import double_well
+    >>> walkers = double_well(100.0, n_walkers=2, rng=1)
+    >>> side = (walkers.values[:, 0] > 0).astype(np.int32)
+    >>> wells = Symbols(labels=side, n_states=2, segments=walkers.segments, sampling=walkers.sampling)
+    >>> error = recorded_error(walkers, wells, PredictionSettings(seconds=1.0, n_samples=100, apart=5.0), rng=1)
+    >>> error.table().columns.tolist()
+    ['individual', 'time_s', 'error', 'n_pairs', 'random_error']
     """
 
     times: FloatArray = array_field("time", unit="s")
@@ -187,6 +202,16 @@ def recorded_error(
     E(τ) = ⟨‖a(t + τ) − a(t' + τ)‖⟩ over random t, with t' another time at which the animal was in the same microstate:
     what the microstate knows of the future. Times without such a partner are left out. For a single animal the rows are
     parts of the recording (by t), since comparisons that share frames are not independent.
+
+    Examples
+    --------
+    >>> from ethomarkov.synthetic import double_well
+    >>> walkers = double_well(100.0, n_walkers=2, rng=1)
+    >>> side = (walkers.values[:, 0] > 0).astype(np.int32)
+    >>> wells = Symbols(labels=side, n_states=2, segments=walkers.segments, sampling=walkers.sampling)
+    >>> error = recorded_error(walkers, wells, PredictionSettings(seconds=1.0, n_samples=100, apart=5.0), rng=1)
+    >>> error.error.shape  # of two walkers, at eleven times
+    (2, 11)
     """
     settings, random = settings or PredictionSettings(), as_generator(rng)
     _check_rows(postures, symbols)

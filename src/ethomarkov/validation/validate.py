@@ -62,6 +62,13 @@ class Agreement(Result):
         Number of animals that lie within 95 % of their own runs.
     n_animals
         Number of animals in which the statistic could be measured.
+
+    Examples
+    --------
+    >>> mean = Interval(estimate=1.2, low=0.9, high=1.6, level=0.95, over="animals", n=12)
+    >>> one = Agreement(name="reversals", unit="1/min", data=mean, simulation=mean, n_agree=11, n_animals=12)
+    >>> one.agrees, one.headline()
+    (True, 'reversals, 11 of 12 animals within 95 % of their runs')
     """
 
     name: str

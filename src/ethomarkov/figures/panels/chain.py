@@ -53,9 +53,9 @@ def further_modes_on_map(axes: Sequence[Axes], sequence_map: SequenceMap, slow_m
     draw_map_panels(axes, sequence_map, mode_panels(slow_modes.values[:, 1:], times, first=3))
 
 
-@panel(caption="States reached from a microstate within the lag.")
+@panel(caption="Microstates reached from a microstate within the lag.")
 def successors(axes: Axes, animal_chains: Sequence[MarkovChain], chain: MarkovChain) -> None:
-    """Draw how many states follow a microstate (Fig. S4d)."""
+    """Draw how many microstates follow a microstate (Fig. S4d)."""
     draw_successors(axes, animal_chains, chain)
 
 

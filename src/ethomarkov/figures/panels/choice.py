@@ -48,7 +48,7 @@ def microstate_numbers(axes: Axes, choice: ModelChoice) -> None:
 
 @panel(caption="The slowest relaxation time against the lag.", unless=_nothing_compared, height=HEIGHT)
 def lag_times(axes: Axes, choice: ModelChoice, noise_floor: NoiseFloor | None) -> None:
-    """Draw the slowest relaxation time against the lag, and what shuffled states reach."""
+    """Draw the slowest relaxation time against the lag, and that of shuffled state sequences."""
     draw_times(axes, choice, None if noise_floor is None else noise_floor.time(0.975))
 
 

@@ -46,7 +46,7 @@ def cut_by_mode(axes: Axes, cut: Cut, chain: MarkovChain, set_coherence: FloatAr
 
 
 @panel(
-    caption="The tree of states (numbers: share in which a division is found again in resampled data).",
+    caption="The tree of states (numbers: stability of the division when animals are resampled, 1 is best).",
     height=lambda tree: 1.0 + 0.53 * max(tree.levels),
 )
 def tree_of_states(axes: Axes, tree: StateTree, names: Names) -> None:
