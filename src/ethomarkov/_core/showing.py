@@ -21,6 +21,13 @@ CARD = (
     '<div style="display:inline-block;border:1px solid color-mix(in srgb,currentColor 25%,transparent);'
     'border-radius:6px;padding:.5em .9em;font-size:90%;max-width:60em">{}</div>'
 )
+PLURALS = {
+    "axis": "axes",
+    "quantity": "quantities",
+    "frequency": "frequencies",
+    "radius": "radii",
+    "space": "directions",
+}
 KEY = "text-align:left;padding:.1em 1em .1em 0;opacity:.65;font-weight:normal;vertical-align:top;white-space:nowrap"
 VALUE = "text-align:left;padding:.1em 0"
 
@@ -130,12 +137,16 @@ def _array_line(values: np.ndarray, about: Mapping[str, Any], unit: str) -> str:
         return ", ".join(_line(one) for one in values.tolist()) + unit
     dims = about.get("dims", ())
     names = dims if len(dims) == values.ndim and dims[-1:] != ("...",) else [""] * values.ndim
-    shape = " x ".join(
-        count_of(n, name.replace("_", " ")) if name else f"{n:,}" for n, name in zip(values.shape, names, strict=True)
-    )
+    shape = " x ".join(_count(n, name) for n, name in zip(values.shape, names, strict=True))
     known = values[np.isfinite(values)] if values.dtype.kind in "fiu" else np.empty(0)
     reach = f", {known.min():.3g} to {known.max():.3g}{unit}" if known.size else ""
     return f"{shape or 'one number'}{reach}"
+
+
+def _count(n: int, dim: str) -> str:
+    """Write the length of a dimension with its name."""
+    noun = dim.replace("_", " ")
+    return f"{n:,} {PLURALS[noun]}" if n != 1 and noun in PLURALS else count_of(n, noun).strip() if noun else f"{n:,}"
 
 
 # --- as a table ------------------------------------------------------------------------------------------------------

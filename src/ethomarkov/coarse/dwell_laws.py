@@ -10,12 +10,13 @@ of exponentials a sum of geometric laws. Dwells with unknown start are left out.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.optimize import curve_fit, minimize
+from scipy.optimize import OptimizeWarning, curve_fit, minimize
 from scipy.special import log_ndtr
 
 from ethomarkov._core.interval import (
@@ -336,7 +337,9 @@ def _least_squares(durations: FloatArray, start: tuple[float, ...]) -> FloatArra
         return np.full(4, np.nan)
     bounds = ([-np.inf, 1e-6, -np.inf, 1e-6], np.inf)
     try:
-        a, b, c, d = curve_fit(_two_exponentials, times, share, start, bounds=bounds)[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OptimizeWarning)  # about a covariance that nobody asks for
+            a, b, c, d = curve_fit(_two_exponentials, times, share, start, bounds=bounds)[0]
     except RuntimeError:
         return np.full(4, np.nan)
     return np.array([d, b, c, a] if d > b else [b, d, a, c])

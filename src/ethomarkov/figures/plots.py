@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ethomarkov._core.interval import Interval
 from ethomarkov._core.result import Result
@@ -107,17 +108,22 @@ def plot_result(result: Result, ax: Axes | None = None) -> Axes:
         raise InputFormatError(f"ax is a {type(ax).__name__}; axes of matplotlib are needed, or None for new ones.")
     name = type(result).__name__
     draw = DRAWERS.get(name, _draw_array)
+    place = ax or new_figure_shown(SIZES.get(name, SIZE))
     with figure_style():
-        axes = new_axes(SIZES.get(name, SIZE)) if ax is None else ax
+        axes = place if isinstance(place, Axes) else place.add_subplot()
         draw(axes, result)
     return axes
 
 
-def new_axes(size: tuple[float, float] = SIZE) -> Axes:
-    """Make axes in a new figure of pyplot, so that notebooks and windows show it."""
+def new_figure_shown(size: tuple[float, float]) -> Figure:
+    """Make a figure of pyplot, so that notebooks and windows show it; size in inches.
+
+    It is made outside of `figure_style`: a notebook switches its way of showing figures on when the first is made, and
+    the style would switch it off again when it ends.
+    """
     import matplotlib.pyplot as plt
 
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return plt.figure(figsize=size, layout="constrained")
 
 
 def _draws(kind: type[Result] | str) -> Callable[[Draw], Draw]:

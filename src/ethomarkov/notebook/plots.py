@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures import panels
 from ethomarkov.figures.panel import PANELS, Panel, ask
-from ethomarkov.figures.plots import new_axes
+from ethomarkov.figures.plots import SIZE, new_figure_shown
 from ethomarkov.figures.style import figure_style
 from ethomarkov.notebook.views import results_of
 from ethomarkov.study import Study
@@ -76,7 +76,8 @@ class Plots:
         return sorted({*SHORT, *PANELS})
 
     def __repr__(self) -> str:
-        lines = (f"  {name:<28} {_first_line(PANELS[SHORT.get(name, name)])}" for name in dir(self))
+        names = sorted({*PANELS} - {*SHORT.values()} | {*SHORT})  # each picture once, by its shortest name
+        lines = (f"  {name:<32} {_first_line(PANELS[SHORT.get(name, name)])}" for name in names)
         return "\n".join(["Pictures of a study, as in study.plot.tree():", *lines])
 
 
@@ -86,24 +87,17 @@ def _draw(panel: Panel, study: Study, ax: Axes | None) -> Any:  # noqa: ANN401 (
     if reason is not None:
         raise InputFormatError(f"{panel.name} cannot be drawn: {_in_python(reason)}.")
     n = int(ask(panel.n_axes, results))
-    with figure_style():
-        if n == 1:
-            axes = [new_axes() if ax is None else ax]
-        elif ax is not None:
-            raise InputFormatError(f"{panel.name} takes {n} axes of a figure of its own. Leave ax out.")
-        else:
-            axes = _several(panel, n, float(ask(panel.height, results)))
-        panel.draw_on(axes, results)
-    return axes[0] if n == 1 else np.array(axes)
-
-
-def _several(panel: Panel, n: int, height: float) -> list[Axes]:
-    import matplotlib.pyplot as plt
-
+    if n > 1 and ax is not None:
+        raise InputFormatError(f"{panel.name} takes {n} axes of a figure of its own. Leave ax out.")
     columns = min(n, panel.columns or n)
     rows = -(-n // columns)
-    figure = plt.figure(figsize=(WIDTH * columns, height * rows), layout="constrained")
-    return [figure.add_subplot(rows, columns, k + 1) for k in range(n)]
+    height = float(ask(panel.height, results))
+    place = ax or new_figure_shown(SIZE if n == 1 else (WIDTH * columns, height * rows))
+    with figure_style():
+        own = [] if isinstance(place, Axes) else [place.add_subplot(rows, columns, k + 1) for k in range(n)]
+        axes = [place] if isinstance(place, Axes) else own
+        panel.draw_on(axes, results)
+    return axes[0] if n == 1 else np.array(axes)
 
 
 def _first_line(panel: Panel) -> str:

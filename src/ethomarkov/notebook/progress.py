@@ -57,5 +57,8 @@ class LineOfProgress:
 
 def shown_progress(show: bool) -> Progress | None:
     """Give a line of progress where somebody looks: in a terminal or a notebook, not in a pipe."""
-    is_watched = sys.stderr.isatty() or "ipykernel" in sys.modules
-    return LineOfProgress() if show and is_watched else None
+    if not show:
+        return None
+    if "ipykernel" in sys.modules:
+        return LineOfProgress(sys.stdout)  # what notebooks get on standard error they show as an error
+    return LineOfProgress() if sys.stderr.isatty() else None
