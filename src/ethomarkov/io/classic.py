@@ -6,7 +6,7 @@ by the rules of netCDF: a dimension is a dataset that others name as the scale o
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,24 +61,29 @@ class Variable:
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def write_variables(group: h5py.Group, variables: Mapping[str, Variable]) -> None:
+def write_variables(group: h5py.Group, variables: Mapping[str, Variable], groups: Collection[str] = ()) -> None:
     """Write arrays, and the dimensions that they have in common.
 
     Parameters
     ----------
     group
-        Where to; the file itself must have its own before any of its groups.
+        Where to. Its own variables are written before any group in it.
     variables
         By name.
+    groups
+        Names of groups that will be in it.
     """
     stored = dict(part for name, one in variables.items() for part in _stored(name, one))
-    sizes, dims_of = _settle_dims(group, stored)
-    written, own = {}, {dim: size for dim, size in sizes.items() if _outer(group, dim, size, stored) is None}
+    sizes, dims_of = _settle_dims(group, stored, groups)
+    outer = {dim: _outer(group, dim) for dim in sizes if dim not in stored}
+    scales = {dim: scale for dim, scale in outer.items() if scale is not None}
+    written = {}
     for name, one in stored.items():
         hidden = name in sizes and dims_of[name] != (name,)  # a dimension of this name is something else
         written[name] = _write_array(group, f"{HIDDEN}{name}" if hidden else name, one, dims_of[name])
-    scales = {dim: group.file[dim] for dim in sizes if dim not in own}
-    for dim, size in own.items():
+    for dim, size in sizes.items():
+        if dim in scales:
+            continue
         is_variable = dims_of.get(dim) == (dim,)
         scales[dim] = written[dim] if is_variable else group.create_dataset(dim, (size,), ">f4")
         scales[dim].make_scale(dim if is_variable else f"{ONLY_DIMENSION}{size:10d}")
@@ -188,36 +193,34 @@ def _characters(name: str, words: np.ndarray) -> np.ndarray:
 
 
 def _settle_dims(
-    group: h5py.Group, variables: Mapping[str, Variable]
+    group: h5py.Group, variables: Mapping[str, Variable], groups: Collection[str]
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
     """Give the sizes of the dimensions of a group, and the dimensions of every variable.
 
-    A dimension has one size in a group and in the file around it, and no group in it has its name; where that fails,
-    the size joins the name.
+    A dimension has one size in a group and in those around it, because xarray gives the dimensions of a group to the
+    groups in it; and no group in it has its name. Where that fails, the size joins the name.
     """
     sizes: dict[str, int] = {}
     dims_of: dict[str, tuple[str, ...]] = {}
     for name, one in variables.items():
         settled = []
         for dim, n in zip(one.dims, one.values.shape, strict=True):
-            outer = _scale(group, dim)
-            is_free = not isinstance(group.get(dim), h5py.Group) and (outer is None or outer.shape[0] == n)
+            outer = _outer(group, dim)
+            is_free = dim not in groups and (outer is None or outer.shape[0] == n)
             settled.append((dim if is_free and sizes.get(dim, n) == n else f"{dim}_{n}", n))
         sizes.update(settled)
         dims_of[name] = tuple(dim for dim, _ in settled)
     return sizes, dims_of
 
 
-def _scale(group: h5py.Group, dim: str) -> h5py.Dataset | None:
-    """Find a dimension of the file as a whole, for a group in it."""
-    found = group.file.get(dim) if group.name != "/" else None
-    return found if isinstance(found, h5py.Dataset) and found.is_scale else None
-
-
-def _outer(group: h5py.Group, dim: str, size: int, variables: Mapping[str, Variable]) -> h5py.Dataset | None:
-    """Find the dimension of the file that a group has in common with it; not where it is a variable of the group."""
-    found = _scale(group, dim) if dim not in variables else None
-    return found if found is not None and found.shape == (size,) else None
+def _outer(group: h5py.Group, dim: str) -> h5py.Dataset | None:
+    """Find a dimension of this name in the groups around a group."""
+    while group.name != "/":
+        group = group.parent
+        found = group.get(dim)
+        if isinstance(found, h5py.Dataset) and found.is_scale:
+            return found
+    return None
 
 
 def _write_array(group: h5py.Group, name: str, variable: Variable, dims: tuple[str, ...]) -> h5py.Dataset:
@@ -237,7 +240,7 @@ def _write_array(group: h5py.Group, name: str, variable: Variable, dims: tuple[s
 
 def _twin(group: h5py.Group, values: np.ndarray, dims: tuple[str, ...]) -> h5py.Dataset | None:
     """Find the same array in the file as a whole: what is there need not be stored twice."""
-    if group.name == "/" or values.nbytes < WORTH_PACKING or any(_scale(group, dim) is None for dim in dims):
+    if group.name == "/" or values.nbytes < WORTH_PACKING or any(dim not in group.file for dim in dims):
         return None
     scales = tuple(f"/{dim}" for dim in dims)
     return next((one for one in group.file.values() if _is_same(one, values, scales)), None)

@@ -262,6 +262,7 @@ def _write_items(group: h5py.Group, items: Iterable[_Item]) -> None:
     """Write named values: arrays and plain tuples as variables, numbers and text as attributes, all else as groups."""
     variables: dict[str, Variable] = {}
     attrs: dict[str, Any] = {}
+    parts: dict[str, tuple[object, Mapping[str, Any]]] = {}
     for name, value, metadata in items:
         if isinstance(value, np.ndarray):
             dims = _dims(f"{group.name}/{name}", value, metadata)
@@ -272,9 +273,11 @@ def _write_items(group: h5py.Group, items: Iterable[_Item]) -> None:
         elif value is None or isinstance(value, (int, float, str, np.generic)):
             attrs[name] = value
         else:
-            _write_group(_new_group(group, name), value, metadata)
+            parts[name] = value, metadata
     write_attrs(group, attrs)
-    write_variables(group, variables)
+    write_variables(group, variables, parts)
+    for name, (value, metadata) in parts.items():
+        _write_group(_new_group(group, name), value, metadata)
 
 
 def _tuple_dim(name: str, values: np.ndarray) -> str:

@@ -1,5 +1,7 @@
 """What every result of the package promises: a file holds it whole, twice the same, and any damage is seen.
 
+The file is one that any reader of netCDF takes, and every variable in it says what it is.
+
 The results are found, not listed: every public frozen dataclass that declares arrays, is a part of one that does, or
 has one as a part. Each is made from its annotations, so that a new one is held to the contract without a line here.
 """
@@ -15,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -245,6 +248,41 @@ def test_a_flipped_byte_is_an_error_that_names_the_file(kind, tmp_path):
         (tmp_path / "r.nc").write_bytes(whole[:place] + bytes([flipped]) + whole[place + 1 :])
         with pytest.raises(InputFormatError, match=r"r\.nc: .*Make it again"):
             load_result(tmp_path / "r.nc", "it", kind)
+
+
+CLASSIC = {"int8", "int16", "int32", "float32", "float64", "bytes8"}
+"""Types of the classic model of netCDF; characters are bytes."""
+
+
+def variables_in(group: h5py.Group) -> Iterator[h5py.Dataset]:
+    """Give every variable of a file, mere lengths of dimensions left out."""
+    for item in group.values():
+        if isinstance(item, h5py.Group):
+            yield from variables_in(item)
+        elif not bytes(item.attrs.get("NAME", b"")).startswith(b"This is a netCDF dimension but not"):
+            yield item
+
+
+def is_classic(stored: h5py.AttributeManager, name: str) -> bool:
+    """Tell whether an attribute is characters, numbers of classic netCDF, or one of the books that netCDF keeps."""
+    kind = stored.get_id(name).dtype
+    return kind.kind == "S" or kind.name in CLASSIC or name in ("DIMENSION_LIST", "REFERENCE_LIST")
+
+
+@each_result
+def test_any_reader_of_netcdf_takes_it_and_learns_what_it_is(kind, is_full, tmp_path):
+    save_results(tmp_path / "r.nc", {"it": make(kind, is_full)}, {})
+    with h5py.File(tmp_path / "r.nc") as file:
+        for data in variables_in(file):
+            assert data.dtype.name in CLASSIC, data.name
+            assert data.attrs["units"], data.name
+            assert len(data.attrs["long_name"]) > 2, data.name
+            assert all(is_classic(data.attrs, name) for name in data.attrs), data.name
+        groups = [file]
+        file.visititems(lambda _, item: groups.append(item) if isinstance(item, h5py.Group) else None)
+        assert all(is_classic(group.attrs, name) for group in groups for name in group.attrs)
+    with xr.open_datatree(tmp_path / "r.nc", engine="h5netcdf") as tree:
+        assert set(tree.children) == {"it"}
 
 
 def test_the_results_are_found():

@@ -10,16 +10,28 @@ import xarray as xr
 
 from ethomarkov._core.result import array_field, freeze_arrays
 from ethomarkov.exceptions import InputFormatError
+from ethomarkov.io.classic import Variable
 from ethomarkov.io.results import load_attrs, load_result, save_results
 from ethomarkov.io.seal import seal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixed:
-    """One of every kind that a result may hold."""
+    """One of every kind that a result may hold.
+
+    Parameters
+    ----------
+    owner
+        Of each event. More is said of it here.
+    level, flags
+        What it is, ``-1`` for `nothing`; see elsewhere.
+    size
+        Of each level.
+    """
 
     owner: np.ndarray = array_field("event")
     level: np.ndarray = array_field("level", unit="s")
+    size: np.ndarray = array_field("level", unit="length^2/s")
     table: np.ndarray = array_field("event", "owner")
     waves: np.ndarray = array_field("event")
     flags: np.ndarray = array_field("event")
@@ -27,15 +39,18 @@ class Mixed:
     nothing: tuple[str, ...]
     label: str
     is_good: bool
+    length_unit: str = ""
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
 
 
-def mixed() -> Mixed:
+def mixed(length_unit: str = "") -> Mixed:
     return Mixed(
+        length_unit=length_unit,
         owner=np.array([0, 1, 0], dtype=np.int32),
         level=np.array([0.5, np.nan]),
+        size=np.array([1.0, 2.0]),
         table=np.arange(3 * 5000.0).reshape(3, 5000),  # large enough to be packed
         waves=np.array([1 + 2j, 0, -1j]),
         flags=np.array([True, False, True]),
@@ -68,13 +83,37 @@ def test_xarray_reads_dimensions_units_and_values(tmp_path):
     save_results(tmp_path / "r.nc", {"one": mixed()}, {})
     with xr.open_dataset(tmp_path / "r.nc", group="one", engine="h5netcdf") as data:
         # netCDF hides a variable that has the name of a dimension which is something else.
-        assert dict(data.sizes) == {"event": 3, "owner": 5000, "level": 2, "names": 3, "nothing": 0}
+        assert dict(data.sizes) == {"event": 3, "owner": 5000, "level": 2, "n_names": 3, "nothing": 0}
         assert data["table"].dims == ("event", "owner")
         np.testing.assert_array_equal(data["owner"].values, mixed().owner)
         assert data["level"].attrs["units"] == "s"
         assert data["flags"].dtype == bool
-        np.testing.assert_array_equal(data["waves"].values, mixed().waves)
+        np.testing.assert_array_equal(data["waves_real"].values + 1j * data["waves_imag"].values, mixed().waves)
         assert data["names"].values.tolist() == ["α", "b", ""]
+
+
+def test_every_variable_says_what_it_is(tmp_path):
+    """From the docstring of its class; lengths in the unit of the result itself."""
+    save_results(tmp_path / "r.nc", {"one": mixed("mm"), "two": {"k": mixed()}}, {})
+    with xr.open_dataset(tmp_path / "r.nc", group="one", engine="h5netcdf", decode_cf=False) as data:
+        assert data["owner"].attrs["long_name"] == "owner of each event"
+        assert data["owner"].attrs["comment"] == "owner of each event. More is said of it here."
+        assert data["flags"].attrs["long_name"] == "flags: What it is, -1 for nothing; see elsewhere"
+        assert "comment" not in data["flags"].attrs
+        assert data["table"].attrs["long_name"] == "table"  # of which nothing is said
+        assert [data[name].attrs["units"] for name in ("level", "size", "owner")] == ["s", "mm^2/s", "1"]
+    with xr.open_dataset(tmp_path / "r.nc", group="two/0", engine="h5netcdf") as data:
+        assert data["size"].attrs["units"] == "length^2/s"
+
+
+def test_an_overview_is_the_root_of_the_file(tmp_path):
+    seen = {"time": Variable(dims=("frame",), values=np.arange(3.0), attrs={"units": "s", "long_name": "time"})}
+    save_results(tmp_path / "r.nc", {"one": mixed()}, {"title": "x"}, None, seen)
+    assert load_attrs(tmp_path / "r.nc") == {"title": "x"}
+    assert_same(load_result(tmp_path / "r.nc", "one", Mixed), mixed())
+    with xr.open_dataset(tmp_path / "r.nc", engine="h5netcdf") as data:
+        assert data["time"].values.tolist() == [0.0, 1.0, 2.0]
+        assert data.attrs["title"] == "x"
 
 
 def test_a_file_without_a_digest_is_refused(tmp_path):
