@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.figures import panels
+from ethomarkov.figures.layout import Drawn, Layout, compose
 from ethomarkov.figures.panel import PANELS, Panel, ask
 from ethomarkov.figures.plots import SIZE, new_figure_shown
 from ethomarkov.figures.style import figure_style
@@ -43,6 +44,7 @@ CALLS = {
     "choose FILES --entropy --out STUDY": "study.entropy_scan()",
 }
 """What makes a missing result in Python, by what makes it on the command line."""
+OVERVIEW = Layout((("ethogram",), ("tree_of_states",), ("time_budget", "relaxation_times")), width=9.0)
 WIDTH = 4.2
 """Inches of one of several axes."""
 
@@ -71,6 +73,10 @@ class Plots:
 
         draw.__name__, draw.__doc__ = name, panel.draw.__doc__
         return draw
+
+    def __call__(self) -> Drawn:
+        """Draw an overview: states in time, their tree, the time in each, relaxation times."""
+        return compose(OVERVIEW, results_of(self._study))
 
     def __dir__(self) -> list[str]:
         return sorted({*SHORT, *PANELS})

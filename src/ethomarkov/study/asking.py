@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
+from ethomarkov.exceptions import SettingsError
 from ethomarkov.study.stage import Stage, producers
 
 if TYPE_CHECKING:
@@ -80,9 +81,12 @@ class Asked(Generic[Value]):
         self._study, self.__name__ = study, name
         self.__doc__, self.__signature__ = analysis.__doc__, analysis.__signature__
 
-    def __call__(self, **options: Any) -> Value:  # noqa: ANN401 (settings of the analysis)
+    def __call__(self, *values: Any, **options: Any) -> Value:  # noqa: ANN401 (settings of the analysis)
         """Give the result: from the cache if it is there, else computed now."""
-        return cast("Value", self._study.compute(self.__name__, **options))
+        names = list(self.__signature__.parameters)
+        if len(values) > len(names):
+            raise SettingsError(f"{self.__name__} takes at most {len(names)} settings: {', '.join(names)}.")
+        return cast("Value", self._study.compute(self.__name__, **dict(zip(names, values, strict=False)), **options))
 
     def __repr__(self) -> str:
         first = (self.__doc__ or "").strip().partition("\n")[0]
@@ -98,5 +102,5 @@ def _signature(stage: Stage, stages: Sequence[Stage]) -> inspect.Signature:
         own = {name: default for name, default in one.settings.items() if default is not inspect.Parameter.empty}
         settings |= {**own, **({"level": None} if "level" in one.settings and "level" not in own else {})} | settings
         waiting += [made_by[need] for need in one.needs if need in made_by and made_by[need].role == "analysis"]
-    keywords = (inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=x) for name, x in settings.items())
-    return inspect.Signature(list(keywords))
+    either = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, either, default=value) for name, value in settings.items()])

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import difflib
 import importlib
 import inspect
 import json
@@ -81,6 +82,18 @@ STUDY_SCHEMA = "ethomarkov-study/5"
 LABELS_FOLDER = "labels"
 WORTH_KEEPING = 5.0
 """Seconds of work below which nothing is kept of it if it ends with an error."""
+GUESSES = {
+    "transition_matrix": "It is study.chain.transition.",
+    "timescales": "They are study.spectrum.relaxation_times; study.relaxation_times() measures them above noise.",
+    "to_dataframe": "Use study.frames() for a row per frame, study.bouts() for a row per bout, or table() of a result.",
+    "to_pandas": "Use study.frames() for a row per frame, study.bouts() for a row per bout, or table() of a result.",
+    "simulate": "Use study.model.simulate(duration=600, n_runs=10) for postures, study.runs() for runs of all animals.",
+    "ethogram": "Use study.plot.ethogram().",
+    "validate": "Use study.validation().",
+    "forage": "Use study.foraging().",
+    "recording": "A study holds postures, study.postures; recordings are read by ethomarkov.read(files).",
+}
+"""Names that one could guess, and where to find what is meant."""
 TREE_SETTINGS = ("n_behaviours", "min_measure", "n_resamples", "names")
 """Settings that `ethomarkov states` changes."""
 DEFAULT_SETTINGS = Settings()
@@ -110,7 +123,19 @@ class Study:
     """
 
     def __init__(self, graph: Graph) -> None:
+        if not isinstance(graph, Graph):
+            raise InputFormatError(
+                f"A study is not made from a {type(graph).__name__}. Load it with `ethomarkov.load(directory)`, or run "
+                "it with `ethomarkov.run(recordings)`."
+            )
         self.graph = graph
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (nothing)
+        if name.startswith("_") or name == "graph" or hasattr(type(self), name):  # the last: an error inside of it
+            return object.__getattribute__(self, name)
+        close = difflib.get_close_matches(name, dir(self), n=3)
+        hint = GUESSES.get(name, f"Did you mean {' or '.join(close)}?" if close else "`dir(study)` lists what it has.")
+        raise AttributeError(f"A study has no attribute {name!r}. {hint}")
 
     # --- settings and results of every study --------------------------------------------------------------------------
 
@@ -166,8 +191,9 @@ class Study:
         """State of every frame at a level of the tree, by default the two macrostates, the larger first."""
         return self.symbols.relabel(self.tree.states_at(level))
 
-    def names(self, level: int) -> tuple[str, ...]:
-        """Name the states of a level: by what the body does, or as the settings say."""
+    def names(self, level: int | None = None) -> tuple[str, ...]:
+        """Name the states of a level, the finest by default: by what the body does, or as the settings say."""
+        level = self.finest if level is None else level
         given = self.given_names(level)
         return rename(given, {old: new for old, new in self.settings.names.items() if old in given})
 
@@ -462,9 +488,9 @@ class Study:
 
     # --- files --------------------------------------------------------------------------------------------------------
 
-    def save(self, directory: Path) -> Path:
+    def save(self, directory: Path | str) -> Path:
         """Write ``study.nc`` into a directory and return its path. Equal studies make equal bytes."""
-        store, entries = Store(directory), self.entries()
+        store, entries = Store(Path(directory)), self.entries()
         results = {f"{one.name}/{name}": self._result(name) for one in KEPT for name in one.gives}
         frames = frame_dataset(self)
         attrs = {
