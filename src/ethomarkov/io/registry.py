@@ -120,12 +120,13 @@ def read(
     Examples
     --------
     >>> import tempfile
-    >>> from ethomarkov.synthetic import simulate_worms
+    >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = write_recording(simulate_worms(2, 5.0, seed=1).recording, Path(folder) / "worms.nc")
-    ...     recording = read(file)
-    >>> recording.individuals, recording.values.shape
-    (('worm_00', 'worm_01'), (160, 5))
+    ...     file = Path(folder) / "worm.npz"
+    ...     np.savez(file, angles=np.sin(np.arange(160)[:, None] / 9 + np.arange(20) / 3))
+    ...     recording = read(file, sampling_rate=16.0)
+    >>> recording.kind, recording.values.shape
+    ('angle', (160, 20))
     """
     files = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not files:
@@ -161,9 +162,11 @@ def write_recording(recording: "Recording", path: str | Path) -> Path:
     Examples
     --------
     >>> import tempfile
-    >>> from ethomarkov.synthetic import simulate_worms
+    >>> import numpy as np
+    >>> from ethomarkov.recording import Recording
+    >>> recording = Recording.from_arrays(np.sin(np.arange(160)[:, None] / 9 + np.arange(20) / 3), rate=16.0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_recording(simulate_worms(1, 5.0, seed=1).recording, Path(folder) / "worm.csv").name
+    ...     write_recording(recording, Path(folder) / "worm.csv").name
     'worm.csv'
     """
     from ethomarkov.io.atomic import atomic_path

@@ -127,9 +127,8 @@ class PostureBasis(Result):
 
         Examples
         --------
-        >>> from ethomarkov.recording import Track
         >>> angles = np.random.default_rng(0).normal(size=(200, 1)) * np.sin(np.arange(12.0))
-        >>> recording = Recording.from_tracks([Track(individual="worm", values=angles)], kind="angle", sampling_rate=16)
+        >>> recording = Recording.from_arrays(angles, rate=16.0)
         >>> PostureBasis.fit(recording, n_modes=1).explained_variance.round(3).tolist()
         [1.0]
         """
@@ -215,10 +214,9 @@ class PostureBasis(Result):
 
         Examples
         --------
-        >>> from ethomarkov.recording import Track
         >>> basis = PostureBasis.analytic(n_segments=20)
         >>> angles = np.array([[1.0, 0, 2, 0, 0], [0, 1, 0, 0, 3]]) @ basis.vectors.T
-        >>> recording = Recording.from_tracks([Track(individual="worm", values=angles)], kind="angle", sampling_rate=16)
+        >>> recording = Recording.from_arrays(angles, rate=16.0)
         >>> (basis.project(recording).values.round(3) + 0.0).tolist()
         [[1.0, 0.0, 2.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0, 3.0]]
         """

@@ -33,9 +33,8 @@ def fill_gaps(recording: Recording, max_gap: float) -> Recording:
 
     Examples
     --------
-    >>> from ethomarkov.recording import Track
-    >>> track = Track(individual="worm", values=np.array([[0.0], [1.0], [np.nan], [3.0], [4.0]]))
-    >>> recording = Recording.from_tracks([track], kind="amplitude", sampling_rate=10.0)
+    >>> amplitudes = [[0.0], [1.0], [np.nan], [3.0], [4.0]]
+    >>> recording = Recording.from_arrays(amplitudes, rate=10.0, kind="amplitude")
     >>> fill_gaps(recording, max_gap=0.1).values[:, 0].tolist()
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
@@ -89,9 +88,7 @@ def resample(recording: Recording, rate: float) -> Recording:
 
     Examples
     --------
-    >>> from ethomarkov.recording import Track
-    >>> track = Track(individual="worm", values=np.arange(9.0)[:, None])
-    >>> recording = Recording.from_tracks([track], kind="amplitude", sampling_rate=30.0)
+    >>> recording = Recording.from_arrays(np.arange(9.0)[:, None], rate=30.0, kind="amplitude")
     >>> resample(recording, 10.0).values[:, 0].tolist()
     [0.0, 3.0, 6.0]
     """

@@ -67,10 +67,9 @@ def leave_out_short(recording: "Recording", min_frames: int = 0, min_share: floa
 
     Examples
     --------
-    >>> from ethomarkov.recording import Recording, Track
-    >>> tracks = [Track(individual=name, values=np.random.default_rng(0).normal(size=(n, 2))) for name, n in
-    ...           (("long", 100), ("short", 5))]
-    >>> recording = Recording.from_tracks(tracks, kind="amplitude", sampling_rate=10.0)
+    >>> from ethomarkov.recording import Recording
+    >>> wave = np.sin(np.arange(100)[:, None] / 9 + np.arange(20) / 3)
+    >>> recording = Recording.from_arrays({"long": wave, "short": wave[:5]}, rate=16.0)
     >>> leave_out_short(recording, min_frames=50).individuals
     ('long',)
     """

@@ -61,9 +61,11 @@ def measured_paths(recording: Recording) -> Measured:
 
     Examples
     --------
-    >>> from ethomarkov.synthetic import simulate_worms
-    >>> measured_paths(simulate_worms(2, 10.0, seed=1).recording).headline()
-    'paths in mm, body lengths of 2 of 2 animals'
+    >>> wave = np.sin(np.arange(64)[:, None] / 9 + np.arange(20) / 3)
+    >>> path, attrs = np.zeros((64, 2)), {"length_unit": "mm"}
+    >>> recording = Recording.from_arrays(wave, rate=16.0, centroid=path, body_length=1.1, attrs=attrs)
+    >>> measured_paths(recording).headline()
+    'paths in mm, body lengths of 1 of 1 animal'
     """
     lengths = recording.body_lengths
     nowhere = np.full((len(recording.values), 2), np.nan)

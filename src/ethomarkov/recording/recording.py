@@ -298,6 +298,13 @@ def merge_recordings(recordings: Mapping[str, Recording]) -> Recording:
     ----------
     recordings
         From a label (the file's name) to its recording.
+
+    Examples
+    --------
+    >>> one, two = (Recording.from_arrays({"worm": np.random.default_rng(k).normal(size=(20, 5))}, rate=16.0)
+    ...             for k in (1, 2))
+    >>> merge_recordings({"monday.nc": one, "tuesday.nc": two}).individuals
+    ('monday:worm', 'tuesday:worm')
     """
     labels, parts = list(recordings), list(recordings.values())
     if len(parts) == 1:
