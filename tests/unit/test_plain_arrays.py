@@ -16,6 +16,7 @@ from ethomarkov.exceptions import EthomarkovError, InputFormatError, MissingDepe
 from ethomarkov.locomotion import Trajectory, skeletons
 from ethomarkov.markov import entropy_rate, slow_spectrum
 from ethomarkov.posture import PostureBasis
+from ethomarkov.selection.choice import Fixed, choose_model
 from ethomarkov.states import Microstates, Symbols
 
 
@@ -424,3 +425,11 @@ def test_chosen_lags_are_whole_frames_at_odd_rates(rate):
     frames = study.chain.lag * rate
     assert frames == pytest.approx(round(frames), abs=1e-9)
     assert study.settings.lag == pytest.approx(study.chain.lag, rel=1e-12)
+
+
+@pytest.mark.parametrize("settings", [em.Settings(lag=3.03), em.Settings(n_delays=3, n_states=8, lag=3.03)])
+def test_a_lag_that_is_no_whole_frame_is_refused_before_anything_is_chosen(settings):
+    postures = Series.from_rows(wave(500, 3), 16.0)
+    fixed = Fixed(n_delays=settings.n_delays, n_states=settings.n_states, lag=settings.lag)
+    with pytest.raises(SamplingError, match=r"Use 3 s or 3\.0625 s"):
+        choose_model(postures, fixed=fixed, progress=lambda *_: pytest.fail("work was begun"))

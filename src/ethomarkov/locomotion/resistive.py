@@ -183,6 +183,12 @@ def skeletons(
     -------
     skeleton
         ``(rows, points, 2)``, head first; NaN outside the runs.
+
+    Examples
+    --------
+    >>> angles = np.zeros((3, 2))  # straight, and at rest
+    >>> skeletons(propel(angles, rate=16.0), angles, rows=[0]).tolist()
+    [[[-0.5, 0.0], [0.0, 0.0], [0.5, 0.0]]]
     """
     rate = None if isinstance(angles, Series | Recording) else path.sampling.rate
     postures = posture_series(angles, rate, basis)

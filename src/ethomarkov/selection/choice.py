@@ -342,6 +342,8 @@ def choose_model(
     (0.5, 1, 1)
     """
     fixed = fixed or Fixed()
+    if fixed.lag:
+        postures.sampling.frames(fixed.lag, "lag")  # refused here, before anything long is computed
     if fixed.n_delays and fixed.n_states and fixed.lag:
         return _as_set(fixed.n_delays, fixed.n_states, fixed.lag, ("all three were set",))
     folds = Folds.from_segments(postures.segments)
