@@ -11,6 +11,7 @@ import numpy as np
 
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.types import BoolArray, IntArray
+from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
 
 
@@ -67,6 +68,17 @@ class Segments(Result):
         last = np.concatenate([breaks, [rows.size]]).astype(np.int64)[: None if rows.size else 0] - 1
         bounds = np.stack([rows[first], rows[last] + 1, owner[first]], axis=1).astype(np.int64)
         return cls(bounds=bounds, offsets=offsets, individuals=names)
+
+    def headline(self) -> str:
+        """Give the number and the longest of the runs in one line.
+
+        Examples
+        --------
+        >>> Segments.from_valid(np.array([1, 1, 0, 1], dtype=bool)).headline()
+        '2 gap-free runs of 1 animal, longest 2 frames'
+        """
+        runs = f"{count_of(len(self), 'gap-free run')} of {count_of(self.n_individuals, 'animal')}"
+        return f"{runs}, longest {count_of(self.longest(), 'frame')}"
 
     @property
     def n_rows(self) -> int:
