@@ -40,7 +40,13 @@ class LedgerEntry(Result):
 
 @dataclass(frozen=True, slots=True)
 class Ledger(Result):
-    """All entries of a study, in the order of its steps."""
+    """All entries of a study, in the order of its steps.
+
+    Parameters
+    ----------
+    entries
+        What each step did to each animal.
+    """
 
     entries: tuple[LedgerEntry, ...] = ()
 

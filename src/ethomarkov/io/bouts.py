@@ -74,7 +74,7 @@ class StateSequence(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bouts(Result):
-    """Uninterrupted stays in one state, in the order of individuals and time.
+    """Uninterrupted bouts of one state, in the order of individuals and time.
 
     Parameters
     ----------

@@ -36,7 +36,17 @@ CHILD_ENVIRONMENT = {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NU
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A figure, its files by ending, and the warnings of the process that drew it."""
+    """A figure, its files, and the warnings of the process that drew it.
+
+    Parameters
+    ----------
+    drawn
+        The figure with its panels.
+    files
+        Content of its files, by ending.
+    heard
+        Warnings while it was drawn.
+    """
 
     drawn: Drawn
     files: Mapping[str, bytes]

@@ -75,6 +75,8 @@ class Graph:
         Cores to use; results do not depend on it.
     progress
         Called as the work goes on, with a total of `TICKS` for all stages together.
+    records
+        How each stage was obtained, by name.
     """
 
     stages: tuple[Stage, ...]

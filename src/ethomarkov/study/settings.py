@@ -94,6 +94,14 @@ class Settings(CheckedSettings):
         Measure the published entropy rates over sequence lengths and numbers of microstates.
     seed
         Random seed of the whole study; the same seed gives the same result.
+
+    Examples
+    --------
+    >>> settings = Settings(lag=0.5, n_states=100)
+    >>> settings.lag, settings.n_delays is None, settings.is_complete
+    (0.5, True, False)
+    >>> Settings.paper().n_delays
+    11
     """
 
     n_modes: Annotated[Count, Option("modes")] = 5
@@ -155,7 +163,13 @@ class Settings(CheckedSettings):
 
 
 class CompleteSettings(Settings):
-    """Settings with nothing left open."""
+    """Settings with nothing left to be chosen from the data.
+
+    Examples
+    --------
+    >>> CompleteSettings(n_delays=4, n_states=100, lag=0.5).is_complete
+    True
+    """
 
     n_delays: Count
     n_states: States

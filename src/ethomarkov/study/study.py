@@ -599,6 +599,14 @@ def run_study(  # noqa: PLR0913 (what is run, where, and how)
         Cores to use; the result does not depend on it.
     progress
         Called as the work goes on.
+
+    Examples
+    --------
+    >>> wave = np.sin(np.arange(800)[:, None] / 5 + np.arange(20) / 3) * (2 + np.sin(np.arange(800)[:, None] / 90))
+    >>> recording = Recording.from_arrays(wave, rate=16.0)
+    >>> settings = Settings(n_modes=3, n_delays=4, n_states=8, lag=0.5, n_walks=1, simulated_minutes=0.1, scan=False)
+    >>> run_study(recording, settings).chain.n_states
+    8
     """
     graph = _graph(recording, settings or DEFAULT_SETTINGS, basis, directory)
     graph = dataclasses.replace(graph, stages=stages, given={**graph.given, **given})
