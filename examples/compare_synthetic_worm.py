@@ -32,7 +32,7 @@ def two_states(postures: Series, n_states: int = 1000) -> dict[str, float]:
     state, duration = dwell_times(macro, 0.75)
     return {
         "entropy rate (nat/s)": entropy_rate(em.MarkovChain.from_symbols(symbols, 1 / 16)),
-        "successors per state at 0.75 s": chain.transition.nnz / chain.states.size,
+        "successors per microstate at 0.75 s": chain.transition.nnz / chain.states.size,
         "slowest relaxation of P (s)": em.slow_spectrum(chain, 1).relaxation_times[0],
         "slowest relaxation of P_r (s)": -0.75 / np.log(cut.eigenvalue),
         "share of time in pirouettes": float((macro.labels == 1).sum() / (macro.labels >= 0).sum()),

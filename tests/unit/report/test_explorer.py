@@ -236,7 +236,7 @@ def test_the_command_writes_the_page_with_the_map_that_is_there(mapped, placed, 
 def test_a_map_of_former_animals_is_not_used(mapped, worms, quick):
     later = run_study(simulate_worms(1, 60.0, seed=8).recording, quick, basis=worms.basis, directory=mapped)
     assert later.held("sequence_map") is None
-    explore(mapped, output=mapped / "deep" / "page.html", method="pca")
+    explore(mapped, out=mapped / "deep" / "page.html", method="pca")
     packed = data_of((mapped / "deep" / "page.html").read_text(encoding="utf-8"))
     frames = place(later).frames
     np.testing.assert_allclose(restore(packed["frames"]), frames, atol=1e-4 * np.nanmax(np.abs(frames)))
@@ -252,4 +252,4 @@ def test_a_damaged_map_is_named_and_made_again(mapped, placed):
 
 def test_a_file_and_a_server_exclude_each_other(tmp_path):
     with pytest.raises(InputFormatError, match="--serve writes no file"):
-        explore(tmp_path, output=tmp_path / "page.html", serve=True)
+        explore(tmp_path, out=tmp_path / "page.html", serve=True)
