@@ -230,6 +230,47 @@ def test_pynapple_reads_the_files(tmp_path):
             assert (np.asarray(kept.values) == state).all()
 
 
+def test_a_table_of_bouts_tells_which_ends_were_not_seen():
+    """A bout is complete where another begins and ends beside it; gaps and the ends of a recording hide the rest."""
+    table = find_bouts(two_worms(), NAMES).table()
+    rows = table[["individual", "state", "start", "stop", "censored_start", "censored_end"]]
+    assert list(rows.itertuples(index=False, name=None)) == [
+        ("left", "run", 0.0, 2 / 16, True, False),
+        ("left", "pirouette", 2 / 16, 3 / 16, False, True),
+        ("left", "pirouette", 4 / 16, 6 / 16, True, True),
+        ("right", "pirouette", 0.0, 2 / 16, True, False),
+        ("right", "run", 2 / 16, 3 / 16, False, False),
+        ("right", "pause", 3 / 16, 4 / 16, False, True),
+    ]
+    assert table["censored"].tolist() == [True, True, True, True, False, True]
+    assert table.attrs["units"] == {"start": "s", "stop": "s", "duration": "s"}
+
+
+def test_a_table_without_bouts_has_its_columns():
+    table = find_bouts(symbols_of([-1, -1]), NAMES).table()
+    assert len(table) == 0
+    assert "censored_end" in table
+
+
+def test_pynapple_objects_hold_the_frames_of_their_bouts():
+    nap = pytest.importorskip("pynapple", reason="pynapple is not installed (extra peers)")
+    symbols = two_worms()
+    for i, (name, intervals) in enumerate(find_bouts(symbols, NAMES).to_pynapple().items()):
+        first, stop = symbols.segments.offsets[i : i + 2]
+        labels = symbols.labels[first:stop]
+        assert name == symbols.segments.individuals[i]
+        frames = nap.Tsd(t=np.arange(stop - first) / 16, d=labels)
+        for state, word in enumerate(NAMES):
+            kept = frames.restrict(intervals[intervals["state"] == word])
+            assert np.asarray(kept.values).tolist() == labels[labels == state].tolist()
+
+
+def test_pynapple_takes_an_animal_without_bouts():
+    pytest.importorskip("pynapple", reason="pynapple is not installed (extra peers)")
+    (intervals,) = find_bouts(symbols_of([-1, -1]), NAMES).to_pynapple().values()
+    assert len(intervals) == 0
+
+
 def test_dataset_of_states():
     dataset = states_dataset(two_worms(), NAMES)
     assert dataset["state"].dims == ("time", "individual")
