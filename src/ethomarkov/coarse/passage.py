@@ -137,8 +137,9 @@ class Rates(Result):
 
     def headline(self) -> str:
         """Give the number of states and the slowest relaxation time of the rates."""
-        n_states = count_of(len(self.rates), "state")
-        return f"between {n_states}, relaxation time {self.relaxation} s at a lag of {self.lag:.3g} s"
+        n_states, is_known = count_of(len(self.rates), "state"), np.isfinite(self.relaxation.estimate)
+        relaxation = f"relaxation time {self.relaxation} s" if is_known else "undetermined"
+        return f"between {n_states}, {relaxation} at a lag of {self.lag:.3g} s"
 
     def table(self) -> "pd.DataFrame":
         """List the ordered pairs of different states: indices, rate per second and its limits."""
@@ -199,9 +200,10 @@ class ChapmanKolmogorov(Result):
 
     def headline(self) -> str:
         """Say how many transition probabilities are predicted within their intervals."""
-        fails = self.fails()
+        known = np.isfinite(self.coarse_gap_low) & np.isfinite(self.coarse_gap_high)
+        n_predicted, n_known = int(np.count_nonzero(known & ~self.fails())), int(np.count_nonzero(known))
         return (
-            f"{int(np.count_nonzero(~fails))} of {fails.size} transition probabilities predicted by the chain of "
+            f"{n_predicted} of {n_known} transition probabilities predicted by the chain of "
             f"{count_of(self.observed.shape[-1], 'state')}, up to {self.lags.max(initial=0.0):.3g} s"
         )
 

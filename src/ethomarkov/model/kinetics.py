@@ -84,7 +84,8 @@ class Kinetics(Result):
     def headline(self) -> str:
         """Give the number of states, of complete dwells, and the slowest relaxation time."""
         n_dwells = count_of(int(np.count_nonzero(~(self.dwells.starts_cut | self.dwells.ends_cut))), "complete dwell")
-        relaxation = f"relaxation time {self.rates.relaxation.estimate:.3g} s"
+        time = self.rates.relaxation.estimate
+        relaxation = f"relaxation time {time:.3g} s" if np.isfinite(time) else "transition rates undetermined"
         return f"{count_of(len(self.names), 'state')}, {n_dwells}, {relaxation}"
 
     def table(self) -> "pd.DataFrame":

@@ -445,3 +445,12 @@ class TestSteadyLag:
         times = CoarseTimes(lags=lags, times=table, low=table, high=table, by_unit=table[None], over="animals")
         assert times.steady_lag() == (2.0, True)
         assert self.times_of(lags, table[:, 0]).steady_lag() == (1.0, True)
+
+
+def test_the_table_of_rates_has_a_row_per_ordered_pair():
+    symbols = hopping_chain([[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], 3000, n_walks=3)
+    rates = hopping_rates(symbols, np.arange(3), 1.0)
+    table = rates.table()
+    assert list(zip(table["from"], table["to"], strict=True)) == list(itertools.permutations(range(3), 2))
+    for row in table.itertuples(index=False):
+        assert row[2:] == tuple(values[row[0], row[1]] for values in (rates.rates, rates.low, rates.high))

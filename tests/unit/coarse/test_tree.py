@@ -309,3 +309,14 @@ def test_pcca_has_the_same_type():
     assert np.unique(tree.states_at(4)).tolist() == [0, 1, 2, 3]
     assert (np.diff(tree.measures_at(4)) <= 0).all()
     assert match_nodes(tree, grow_tree(nested_chain(), 4), sparse.diags_array(np.ones(24)).tocsr()).min() == 1.0
+
+
+def test_the_table_has_a_row_per_node():
+    tree = grow_tree(nested_chain(), 4)
+    table = tree.table().set_index("node")
+    assert len(table) == tree.n_nodes
+    leaves = table[table["divided"] < 0]
+    np.testing.assert_allclose(leaves["measure"].sum(), 1.0)
+    for node in range(1, tree.n_nodes):
+        assert node in tree.children(int(table["parent"][node]))
+    assert tree.headline() == "4 states of 24 microstates, not tested"

@@ -320,3 +320,12 @@ def test_one_state_has_no_slowest_time():
     time, left_out = slowest_time_by_unit([sparse.csr_array(np.array([[5.0]]))] * 3, 1.0)
     assert np.isnan(time)
     assert np.isnan(left_out).all()
+
+
+def test_the_table_lists_modes_with_their_kinds():
+    spectrum = slow_spectrum(chain_of(ring(5, 0.6), 2.0), 4)
+    table = spectrum.table()
+    assert table["mode"].tolist() == [2, 3, 4, 5]
+    np.testing.assert_array_equal(table["eigenvalue_real"] + 1j * table["eigenvalue_imag"], spectrum.eigenvalues)
+    assert tuple(table["kind"]) == spectrum.kinds
+    np.testing.assert_array_equal(table["period_s"], spectrum.periods)

@@ -156,3 +156,27 @@ def test_laws_only_of_states_with_enough_dwells(model, finest, monkeypatch):
     assert dwell_laws(finest, 2) == dict.fromkeys(often[1:], "law")
     assert len(tried) == len(often)
     assert min(tried) >= 20
+
+
+def test_the_table_has_a_row_per_state(model, finest):
+    table = finest.table()
+    assert tuple(table["state"]) == finest.names
+    seen = np.bincount([state for _, run in looks(model, model.finest) for state in run], minlength=model.finest)
+    np.testing.assert_allclose(table["share"], seen / seen.sum(), rtol=1e-12)
+    assert table["complete_dwells"].sum() == len(finest.dwells.complete)
+    known = table.dropna()
+    assert len(known) > 1
+    assert (known["mean_dwell_low_s"] <= known["mean_dwell_s"]).all()
+    assert (known["mean_dwell_s"] <= known["mean_dwell_high_s"]).all()
+    assert finest.headline().startswith(f"{model.finest} states, {len(finest.dwells.complete):,} complete dwells")
+
+
+def test_transitions_have_a_row_per_ordered_pair(finest):
+    table = finest.transitions().set_index(["from", "to"])
+    pairs = list(itertools.permutations(range(finest.level), 2))
+    assert len(table) == len(pairs)
+    for i, j in pairs:
+        row = table.loc[(finest.names[i], finest.names[j])]
+        assert row["jumps"] == finest.jumps.counts[i, j]
+        np.testing.assert_array_equal(row["rate_per_s"], finest.rates.rates[i, j])
+        assert row["first_passage_s"] == finest.passage[i, j]

@@ -148,3 +148,13 @@ def test_rates_of_a_real_worm_lie_in_the_published_range(shared_data):
     assert 1.8 < reversal < 5.3
     assert 1.1 < ventral < 3.5
     assert dorsal < 0.75
+
+
+def test_the_table_lists_events_of_every_animal():
+    modes = np.concatenate([forward(), forward()])
+    modes[420:430, 2] = 20.0
+    modes[100:120, 2] = -20.0
+    events = find_events(Series.from_rows(modes, 16.0, np.array([0, 400, 800]), ("a", "b")))
+    rows = events.table().values.tolist()
+    assert rows == [["a", "dorsal turn", 100, 120, 1.25], ["b", "ventral turn", 420, 430, 0.625]]
+    assert events.headline() == "0 reversals, 1 ventral turn, 1 dorsal turn in 2 animals"

@@ -143,3 +143,12 @@ def test_it_is_saved_and_loaded(choice, tmp_path):
     again = load_result(tmp_path / "choice.nc", "choice", ModelChoice)
     assert again.explain() == choice.explain()
     assert np.array_equal(again.memory, choice.memory)
+
+
+def test_the_table_lists_all_candidates_and_marks_the_chosen():
+    choice = choose("overlapping", 0, n_animals=1, duration=60.0)
+    table = choice.table()
+    chosen = table[table["chosen"]].set_index("parameter")["candidate"]
+    assert chosen.to_dict() == {"K": choice.n_delays, "N": choice.n_states, "τ": pytest.approx(choice.lag)}
+    counts = table["parameter"].value_counts()
+    assert (counts["K"], counts["N"], counts["τ"]) == (choice.delays.size, choice.states.size, choice.lags.size)
