@@ -6,6 +6,7 @@
 
 library(ncdf4)
 
+options(width = 160)
 arguments <- commandArgs(trailingOnly = TRUE)
 file <- if (length(arguments) > 0) arguments[1] else "study/study.nc"
 nc <- nc_open(file)

@@ -3,7 +3,11 @@
 import dataclasses
 import itertools
 import json
+import re
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -221,6 +225,60 @@ def test_a_study_that_holds_some_animals_says_so(study):
     assert attrs["title"].startswith("Study of 6 animals")
     assert attrs["individuals"].startswith("3 animals of 6, as examples")
     assert frame_dataset(study).attrs["individuals"] == "All 3 animals of the study."
+
+
+# --- the page about the file -----------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[3] / "docs" / "study_file.md"
+SCRIPT = Path(__file__).parents[3] / "examples" / "read_study.R"
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_the_lines_of_python_on_the_page_run(stored, study, tmp_path, monkeypatch):
+    shutil.copytree(stored.parent, tmp_path / "study")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
+    names = {}
+    for block in blocks("python"):
+        exec(block, names)
+    drawn = names["plt"].gcf()
+    np.testing.assert_array_equal(names["frames"]["time"], names["data"]["time"])
+    assert drawn.axes
+    assert names["rows"].shape[0] == len(study.individuals)
+    names["plt"].close("all")
+    names["data"].close()
+
+
+def test_the_lines_of_r_on_the_page_are_those_of_the_script():
+    """Which was run; a test needs no R."""
+    (page,), script = blocks("r"), SCRIPT.read_text(encoding="utf-8").splitlines()
+    assert [line for line in page.splitlines() if line and line not in script] == []
+
+
+def test_the_page_names_every_variable_of_the_root(data):
+    told = re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8").partition("## Python")[0])
+    kinds = {re.sub(r"state_\d+", "state_L", re.sub(r"phi_\d+", "phi_2", str(name))) for name in data.variables}
+    assert kinds <= set(told)
+
+
+def test_r_reads_the_file(stored, study, tmp_path):
+    """Where R and ncdf4 are installed."""
+    rscript = shutil.which("Rscript") or sys.executable  # which fails too
+    if subprocess.run([rscript, "-e", "library(ncdf4)"], capture_output=True, check=False).returncode:
+        pytest.skip("R with the package ncdf4 is not installed (Debian: r-base-core, r-cran-ncdf4)")
+    asked = [rscript, str(SCRIPT), str(stored), str(tmp_path / "ethogram.png")]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True, encoding="utf-8").stdout
+    assert f"{len(study.postures.values)} frames, at 16 frames per second" in said
+    assert (tmp_path / "ethogram.png").stat().st_size > 1000
+    shares = study.frames().groupby("individual")["state"].value_counts(normalize=True)
+    for name in study.individuals:
+        row = next(line for line in said.splitlines() if line.split()[:1] == [name] and len(line.split()) == 8)
+        told = [float(number) for number in row.split()[1:]]
+        wanted = [shares.get((name, state), 0.0) for state in study.names(study.finest)]
+        np.testing.assert_allclose(told, wanted, atol=6e-4)
 
 
 # --- objects of other programs ---------------------------------------------------------------------------------------
