@@ -148,8 +148,8 @@ def jackknife_interval(
 
     Notes
     -----
-    A statistic that does not exist without one of the units, such as the rate of leaving a state that a single animal
-    visited, hangs on that unit: its limits are NaN.
+    A statistic that does not exist without one of the units, such as the transition rate out of a state that a single
+    animal visited, hangs on that unit: its limits are NaN.
 
     Examples
     --------

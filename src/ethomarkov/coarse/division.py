@@ -68,7 +68,7 @@ class Division(Result):
     hops, n_units
         Least number of transitions in either direction; animals (or blocks) with at least one.
     floor
-        Largest eigenvalue for shuffled microstates; NaN where other objections came first.
+        Largest eigenvalue for shuffled state sequences; NaN where other objections came first.
     stability
         Overlap (Jaccard) of each set, the lower first, with those of resampled animals.
     objections
@@ -350,7 +350,7 @@ def _look_closer(leaf: Leaf, division: Division, least: float, n_resamples: int,
     stability = measure_stability(leaf, division, n_resamples, seed)
     objections = []
     if not division.held_out - 2 * division.error > floor:
-        objections.append(f"noise: shuffled microstates persist as much ({floor:.2f})")
+        objections.append(f"noise: shuffled state sequences persist as much ({floor:.2f})")
     if n_resamples and not min(stability) >= FOUND_AGAIN:
         objections.append(f"unstable: not found again when {leaf.evidence.over} are resampled ({min(stability):.2f})")
     return replace(division, floor=floor, stability=stability, objections=tuple(objections))

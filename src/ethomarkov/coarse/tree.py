@@ -63,7 +63,7 @@ class StateTree(Result):
     relaxation
         Relaxation time in seconds of that mode, an upper bound.
     noise
-        Persistence of shuffled microstates of the node; NaN where it was not computed.
+        Persistence of shuffled state sequences of the node; NaN where it was not computed.
     left_over
         Number of microstates of the node that are not connected in its own chain; see `leftover`.
     stability

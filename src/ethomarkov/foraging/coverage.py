@@ -227,7 +227,7 @@ def footprints(
 
     Parameters
     ----------
-    postures, path, basis, rule
+    postures, path, basis, settings
         See `measure_coverage`.
 
     Notes

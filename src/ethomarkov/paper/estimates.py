@@ -34,9 +34,9 @@ CONFINED_LAGS = (10.0, 100.0)
 
 
 def table_estimates(data: PaperData) -> Estimates:
-    """Let our rules choose from the published tables."""
+    """Choose N, K and τ from the published tables."""
     estimates: Estimates = {}
-    note = "Our rule on the published table."
+    note = "Our criterion on the published table."
     if data.scan is not None:
         estimates |= _scan_choices(data.scan, note)
     if data.lags is not None:

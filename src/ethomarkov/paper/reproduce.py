@@ -176,8 +176,8 @@ def reproduce_paper(
     settings
         How much is computed.
     directory
-        Where every result is kept as soon as it is complete. Run again after any interruption, or with other settings,
-        it computes only what is not there yet. Nothing is written by default.
+        Where every result is cached as soon as it is complete. Run again after any interruption, or with other
+        settings, it computes only what is not there yet. Nothing is written by default.
     threads, progress
         Cores to use; called now and then.
     """

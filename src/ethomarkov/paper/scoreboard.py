@@ -20,8 +20,8 @@ LEGEND = (
     "overlap is not enough. Where one has an interval, it must hold the other figure, to within the error of reading "
     "or the digits printed. Where none has, only figures that are exact up to their digits are judged. Fewer worms "
     "than the paper had are judged by its range over worms, and not at all where a figure rests on the partition of "
-    "all twelve. Every reason names the rule that decided. Limits of published figures: m, 95 % interval of means over "
-    "worms; v, over events; r, 95 % of runs; w, range over worms; e, reading error of plots; d, digits printed. "
+    "all twelve. Every reason names the criterion that decided. Limits of published figures: m, 95 % interval of means "
+    "over worms; v, over events; r, 95 % of runs; w, range over worms; e, reading error of plots; d, digits printed. "
     "Sources: printed, read off a plot, calculated from the paper's tables."
 )
 LETTERS = {

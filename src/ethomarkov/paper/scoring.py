@@ -1,6 +1,6 @@
 """Published values beside ours, with a verdict.
 
-One rule judges all of them: see `judge`. Nothing in it or in the computations is fitted to make values agree.
+The same criteria judge all of them: see `judge`. Nothing in them or in the computations is fitted to make values agree.
 """
 
 import math
@@ -69,7 +69,7 @@ def judge(published: Published, ours: Estimate | str, *, synthetic: bool = False
 
     Notes
     -----
-    The reason names the rule that decided:
+    The reason names the criterion that decided:
 
     - "by both intervals": the difference of the two estimates a and b must be compatible with zero,
       |a − b| ≤ √(h_a² + h_b²), where h are the half-widths of the 95 % intervals on the sides that face each other.
@@ -102,7 +102,7 @@ def judge(published: Published, ours: Estimate | str, *, synthetic: bool = False
 
 
 def _compare(published: Published, ours: Interval) -> tuple[bool | None, str]:
-    """Tell whether ours agrees, None where nothing tells, and by which rule."""
+    """Tell whether ours agrees, None where nothing tells, and by which criterion."""
     estimate, share = ours.estimate, _distance(published, ours.estimate)
     if published.spread == "95 % of runs":
         agrees = published.low <= estimate <= published.high

@@ -86,7 +86,7 @@ def pack_study(results: Results) -> Packed:
     """Collect what the page shows, with arrays as base64.
 
     Per frame there is only what differs from frame to frame: its microstate, its place on the map and on the path, and
-    its posture. All that is coloured is kept per microstate.
+    its posture. All that is coloured is stored per microstate.
     """
     symbols, postures, chain, placed = (results[name] for name in ("symbols", "postures", "chain", "sequence_map"))
     segments, path = symbols.segments, results["shown_path"]
