@@ -73,7 +73,7 @@ class MarkovChain(Result):
         [[0.0, 1.0, 0.0], [0.0, 0.33, 0.67], [1.0, 0.0, 0.0]]
         """
         if isinstance(symbols, Symbols):
-            one_rate(rate, symbols.sampling, "The symbols")
+            one_rate(rate, symbols.sampling, "The state sequence")
         else:
             symbols = Symbols.from_labels(symbols, rate)
         lag_frames = symbols.sampling.frames(lag, "lag")

@@ -1,15 +1,16 @@
-"""What can be asked of a study beyond its own stages; to add an analysis, add a function and its name in the list.
+"""Analyses of a study beyond its own stages; to add an analysis, add a function and its name in the list.
 
 Parameters before the star are results that the analysis needs, those after it are its settings with their defaults; see
-`ethomarkov.study.stage`. Everything here is kept in the study's directory, and taken from there when it is asked again.
+`ethomarkov.study.stage`. Results are cached in the study's directory, and taken from there when they are asked again.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ethomarkov._core.result import Result
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import Progress
 from ethomarkov.coarse.dwell_laws import ExponentialSum, LawChoice, paper_biexponential
 from ethomarkov.coarse.kinetics import find_dwells
@@ -19,7 +20,7 @@ from ethomarkov.foraging.states import ForageSettings, Foraging, forage_states
 from ethomarkov.locomotion.drag import DragSettings
 from ethomarkov.locomotion.resistive import Scheme
 from ethomarkov.markov import MarkovChain, Spectrum, slow_spectrum
-from ethomarkov.markov.entropy_scan import ScanSettings, quick_grid, scan_entropy
+from ethomarkov.markov.entropy_scan import ScanSettings, quick_scan_settings, scan_entropy
 from ethomarkov.markov.lag_scan import LagScan, lag_grid, scan_lags
 from ethomarkov.markov.noise_floor import NoiseFloor, Shuffles, noise_floor
 from ethomarkov.markov.selection import EntropyTable
@@ -34,6 +35,17 @@ from ethomarkov.simulation.postures import UnfoldMethod
 from ethomarkov.states import DelayEmbedding, Microstates, Symbols
 from ethomarkov.states.projection import Method, SequenceMap, map_sequences
 from ethomarkov.study.circulation import circulation
+from ethomarkov.study.defaults import (
+    BODY_WIDTH,
+    DRAG_WINDOW,
+    ENTRY_WALKS,
+    FORAGING_RUNS,
+    FORAGING_SECONDS,
+    MOST_RUNS,
+    N_SHUFFLES,
+    RUN_MINUTES,
+    VALIDATION_RUNS,
+)
 from ethomarkov.study.source import MemorySource
 from ethomarkov.study.stage import Size, Stage, stage
 from ethomarkov.study.stages import growth_settings
@@ -56,8 +68,11 @@ from ethomarkov.validation.validate import (
     predict,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 SLOWEST_TIMES = 4.0
-"""Longest lag of the table of relaxation times, in slowest times."""
+"""Longest lag at which relaxation times are measured, in units of the slowest relaxation time."""
 
 
 # --- choice and timescales -------------------------------------------------------------------------------------------
@@ -65,7 +80,13 @@ SLOWEST_TIMES = 4.0
 
 @stage(role="analysis", seconds=lambda size: (2.0 + 3e-4 * size.n_frames) / min(size.threads, 8))
 def free_choice(postures: Series, *, seed: int, threads: int, progress: Progress | None) -> ModelChoice:
-    """Choose sequence length, number of microstates and lag from the data alone, whatever the study uses."""
+    """Choose sequence length, number of microstates and lag from the data alone, whatever the study uses.
+
+    Parameters
+    ----------
+    seed
+        Random seed; that of the study by default.
+    """
     return choose_model(postures, seed=seed, threads=threads, progress=progress)
 
 
@@ -78,28 +99,46 @@ def entropy_scan(
     threads: int,
     progress: Progress | None,
 ) -> EntropyTable:
-    """Measure the published entropy rates, over a small grid or the whole published one."""
-    grid = ScanSettings(seed=seed) if entropy_grid == "full" else quick_grid(postures, seed)
-    return scan_entropy(postures, grid, threads=threads, progress=progress)
+    """Measure entropy rates over sequence lengths and numbers of microstates, as published.
+
+    Parameters
+    ----------
+    entropy_grid
+        "small" for a few sequence lengths and numbers of microstates, "full" for all that were published.
+    seed
+        Random seed; that of the study by default.
+    """
+    settings = ScanSettings(seed=seed) if entropy_grid == "full" else quick_scan_settings(postures, seed)
+    return scan_entropy(postures, settings, threads=threads, progress=progress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timescales(Result):
-    """Relaxation times above noise.
+    """Relaxation times of the chain, against the lag, and of shuffled state sequences.
 
     Parameters
     ----------
     lag_scan
-        Against the lag, of every animal.
+        Relaxation times of every animal against the lag.
     noise_floor
-        Of shuffled microstates at the lag of the chain.
+        Relaxation times of shuffled state sequences at the lag of the chain.
     spectrum
-        Of the chain.
+        Slow modes of the chain of all animals.
     """
 
     lag_scan: LagScan
     noise_floor: NoiseFloor
     spectrum: Spectrum
+
+    def headline(self) -> str:
+        """Give the slowest relaxation time and the noise floor."""
+        return f"{self.spectrum.headline()}; shuffled: {self.noise_floor.headline()}"
+
+    def table(self) -> "pd.DataFrame":
+        """List the slow modes of the chain, and whether they lie above the noise floor."""
+        modes = self.spectrum.table()
+        n_above = self.noise_floor.significant_modes(self.spectrum) if self.noise_floor.eigenvalues.size else 0
+        return modes.assign(is_above_noise=[k < n_above for k in range(len(modes))])
 
 
 def _shuffle_seconds(size: Size) -> float:
@@ -112,14 +151,26 @@ def relaxation_times(
     chain: MarkovChain,
     symbols: Symbols,
     *,
-    n_shuffles: int = 100,
+    n_shuffles: int = N_SHUFFLES,
     n_lags: int = 30,
     n_slow: int = 30,
     seed: int,
     threads: int,
     progress: Progress | None,
 ) -> Timescales:
-    """Measure relaxation times against the lag, up to four times the slowest, and above a noise floor."""
+    """Measure relaxation times against the lag, up to four times the slowest, and those of shuffled state sequences.
+
+    Parameters
+    ----------
+    n_shuffles
+        Number of shuffled state sequences behind the noise floor.
+    n_lags
+        Number of lags, log-spaced up to four times the slowest relaxation time.
+    n_slow
+        Number of slow modes of the chain.
+    seed
+        Random seed; that of the study by default.
+    """
     spectrum = slow_spectrum(chain, n_slow)
     longest = max(SLOWEST_TIMES * float(spectrum.relaxation_times[0]), 2 * chain.lag)
     scanned = scan_lags(symbols, lag_grid(symbols, longest, n_lags), threads=threads, progress=progress)
@@ -142,7 +193,17 @@ def sequence_map(
     seed: int,
     progress: Progress | None,
 ) -> SequenceMap:
-    """Place posture sequences and microstates on a map of two dimensions."""
+    """Project posture sequences and microstates on a map of two dimensions.
+
+    Parameters
+    ----------
+    n_delays
+        Frames per sequence; those of the study by default.
+    method
+        "umap", or "pca" for the first two principal components, which is much faster.
+    seed
+        Random seed; that of the study by default.
+    """
     sequences = DelayEmbedding(n_delays).transform(postures)
     return map_sequences(sequences, microstates, method=method, seed=seed, progress=progress)
 
@@ -152,7 +213,13 @@ def sequence_map(
 
 @stage(role="analysis", seconds=lambda size: 2e-5 * size.n_frames)
 def kinetics(model: BehaviourModel, *, level: int = MACRO) -> Kinetics:
-    """Measure dwell times, rates and transitions of the states of a level."""
+    """Measure dwell times, transition rates and jumps of the states of a level.
+
+    Parameters
+    ----------
+    level
+        Number of states at the level; the two macrostates by default.
+    """
     return state_kinetics(model, level)
 
 
@@ -163,15 +230,41 @@ class DwellLaws(Result):
     Parameters
     ----------
     laws
-        Held-out comparison of laws, by name of the state; states that were visited rarely have none.
+        Held-out comparison of laws, by name of the state; rarely visited states have none.
     """
 
     laws: Mapping[str, LawChoice]
 
+    def headline(self) -> str:
+        """Give the best law of every state."""
+        return "; ".join(f"{state}: {one.winner}" for state, one in self.laws.items())
+
+    def table(self) -> "pd.DataFrame":
+        """List the laws of every state: held-out log-likelihood, and deficit from the best in nats per dwell."""
+        return frame_of(
+            {
+                "state": state,
+                "law": kind,
+                "nats_per_dwell": float(one.nats_per_dwell[k]),
+                "deficit": float(one.deficit[k]),
+                "deficit_low": float(one.deficit_low[k]),
+                "deficit_high": float(one.deficit_high[k]),
+                "is_best": kind == one.winner,
+            }
+            for state, one in self.laws.items()
+            for k, kind in enumerate(one.kinds)
+        )
+
 
 @stage(role="analysis", seconds=lambda size: 1e-5 * size.n_frames)
 def dwell_law(macro_model: BehaviourModel, *, seed: int) -> DwellLaws:
-    """Compare laws of the dwell times of the two macrostates on what was held out."""
+    """Compare laws of the dwell times of the two macrostates on held-out dwells.
+
+    Parameters
+    ----------
+    seed
+        Random seed; that of the study by default.
+    """
     return DwellLaws(laws=dwell_laws(state_kinetics(macro_model, MACRO), seed))
 
 
@@ -179,14 +272,30 @@ def dwell_law(macro_model: BehaviourModel, *, seed: int) -> DwellLaws:
 def published_dwell_law(
     macro_model: BehaviourModel, *, shortest_dwell: float = 0.75, n_dwell_resamples: int = 50, seed: int
 ) -> ExponentialSum:
-    """Fit two exponentials to all dwell times of the two macrostates, as published."""
+    """Fit two exponentials to the dwell times of the two macrostates, as published.
+
+    Parameters
+    ----------
+    shortest_dwell
+        Shortest dwell time in seconds that enters the fit.
+    n_dwell_resamples
+        Number of bootstrap resamples over animals behind the intervals.
+    seed
+        Random seed; that of the study by default.
+    """
     dwells = find_dwells(macro_model.states(MACRO))
     return paper_biexponential(dwells, shortest=shortest_dwell, n_resamples=n_dwell_resamples, rng=seed)
 
 
 @stage(role="analysis", seconds=lambda size: 1e-5 * size.n_frames)
 def smoothed_states(model: BehaviourModel, *, level: int) -> SmoothStates:
-    """Smooth the states of every frame in time by a hidden Markov model; for labels, not for rates."""
+    """Smooth the states of every frame in time by a hidden Markov model; for labels, not for rates.
+
+    Parameters
+    ----------
+    level
+        Number of states at the level; the finest by default.
+    """
     return smooth_states(model.symbols, model.tree.states_at(level), model.chain.lag)
 
 
@@ -202,7 +311,21 @@ def seed_stability(
     threads: int,
     progress: Progress | None,
 ) -> SeedStability:
-    """Measure how well the states are found again with microstates from other seeds."""
+    """Measure how well the states are recovered with microstates from other random seeds.
+
+    Parameters
+    ----------
+    n_seeds
+        Number of further random seeds; each partitions the posture sequences again.
+    partition
+        "lloyd" or "minibatch" k-means; that of the study by default.
+    cut
+        How the slow mode is divided: "best" or "paper"; as in the study by default.
+    min_measure
+        Least share of time of a state; that of the study by default.
+    seed
+        Random seed before the further ones; that of the study by default.
+    """
     growth = replace(growth_settings(cut, None, min_measure, 0, seed), n_states=model.finest, n_resamples=0)
     seeds = range(seed + 1, seed + 1 + n_seeds)
     return stability_over_seeds(model, growth, seeds, partition=partition, threads=threads, progress=progress)
@@ -220,8 +343,8 @@ def _run_seconds(size: Size) -> float:
 def runs(
     macro_model: BehaviourModel,
     *,
-    n_runs: int = 1000,
-    minutes: float = 35.0,
+    n_runs: int = MOST_RUNS,
+    minutes: float = RUN_MINUTES,
     animal: str = "each",
     run_unfolding: UnfoldMethod | None = None,
     ring: float | None = None,
@@ -229,7 +352,23 @@ def runs(
     threads: int,
     progress: Progress | None,
 ) -> RunSet:
-    """Simulate runs of the animals, and measure how far they get."""
+    """Simulate runs of the animals, and measure their displacement, speed and events.
+
+    Parameters
+    ----------
+    n_runs
+        Number of runs of every animal.
+    minutes
+        Duration of every run in minutes.
+    animal
+        Name of one animal; "each" gives every animal its own model, "all" learns one from all animals.
+    run_unfolding
+        How microstates become postures: "matched" or "paper"; as in the study where None.
+    ring
+        Radius of a ring around the start that keeps paths inside, in the unit of the path; None for an endless plate.
+    seed
+        Random seed; that of the study by default.
+    """
     how = RunSettings(n_runs=n_runs, seconds=60 * minutes, unfolding=run_unfolding, ring=ring, seed=seed)
     return run_animals(macro_model, animal, how, threads=threads, progress=progress)
 
@@ -241,15 +380,35 @@ def state_runs(
     level: int,
     state: str = "each",
     start: Start = "first",
-    n_runs: int = 1000,
-    minutes: float = 35.0,
+    n_runs: int = MOST_RUNS,
+    minutes: float = RUN_MINUTES,
     run_unfolding: UnfoldMethod | None = None,
     ring: float | None = None,
     seed: int,
     threads: int,
     progress: Progress | None,
 ) -> RunSet:
-    """Simulate runs of animals that never leave a state, and measure how far they get."""
+    """Simulate runs that never leave a state, and measure their displacement, speed and events.
+
+    Parameters
+    ----------
+    level
+        Number of states at the level; the finest by default.
+    state
+        Name of one state of the level, or "each".
+    start
+        Where runs begin: in the "first" recorded microstate of the state, or by its "stationary" law.
+    n_runs
+        Number of runs of every state.
+    minutes
+        Duration of every run in minutes.
+    run_unfolding
+        How microstates become postures: "matched" or "paper"; as in the study where None.
+    ring
+        Radius of a ring around the start that keeps paths inside, in the unit of the path; None for an endless plate.
+    seed
+        Random seed; that of the study by default.
+    """
     how = RunSettings(n_runs=n_runs, seconds=60 * minutes, unfolding=run_unfolding, ring=ring, seed=seed)
     return run_states(model, level, state, how, start=start, threads=threads, progress=progress)
 
@@ -258,15 +417,27 @@ def state_runs(
 def reconstruction(
     macro_model: BehaviourModel,
     *,
-    window: float = 100.0,
+    window: float = DRAG_WINDOW,
     n_windows: int | None = None,
     drag_scheme: Scheme = "midpoint",
     seed: int,
     threads: int,
 ) -> Reconstruction:
-    """Compute the paths of recorded animals from their postures, beside the measured ones, and fit the drag ratio."""
-    search = DragSettings(window=window, n_windows=n_windows, scheme=drag_scheme)
-    return reconstruct_paths(macro_model, search, rng=seed, threads=threads)
+    """Compute the paths of recorded animals from their postures, and fit the drag ratio to measured paths.
+
+    Parameters
+    ----------
+    window
+        Seconds of a window in which paths are compared.
+    n_windows
+        Number of random windows; None for all that fit side by side.
+    drag_scheme
+        How frames are integrated: "midpoint" or "paper".
+    seed
+        Random seed of the windows; that of the study by default.
+    """
+    settings = DragSettings(window=window, n_windows=n_windows, scheme=drag_scheme)
+    return reconstruct_paths(macro_model, settings, rng=seed, threads=threads)
 
 
 @stage(role="analysis", seconds=lambda size: 5e-6 * 7 * 1600 * size.settings["n_runs"] / size.threads)
@@ -274,15 +445,31 @@ def foraging(
     model: BehaviourModel,
     *,
     level: int,
-    n_runs: int = 1000,
-    seconds: float = 100.0,
-    width: float = 0.05,
+    n_runs: int = FORAGING_RUNS,
+    seconds: float = FORAGING_SECONDS,
+    width: float = BODY_WIDTH,
     raster: bool = False,
     seed: int,
     threads: int,
     progress: Progress | None,
 ) -> Foraging:
-    """Let animals forage that never leave a state, and compare the states."""
+    """Measure how likely animals that never leave a state are to find food, and compare the states.
+
+    Parameters
+    ----------
+    level
+        Number of states at the level; the finest by default.
+    n_runs
+        Number of runs in every state.
+    seconds
+        Duration of every run in seconds.
+    width
+        Width of the body in body lengths.
+    raster
+        Use the published raster of points instead of the swept body.
+    seed
+        Random seed; that of the study by default.
+    """
     sweep = SweepSettings(width=width, method="paper" if raster else "capsule")
     how = ForageSettings(n_runs=n_runs, seconds=seconds, sweep=sweep, seed=seed)
     return forage_states(model, level, how, threads=threads, progress=progress)
@@ -293,9 +480,17 @@ def foraging(
 
 @stage(role="analysis", seconds=lambda size: 1e-6 * size.n_frames * size.settings["n_runs"] / size.threads)
 def animal_runs(
-    macro_model: BehaviourModel, *, n_runs: int = 200, seed: int, threads: int, progress: Progress | None
+    macro_model: BehaviourModel, *, n_runs: int = VALIDATION_RUNS, seed: int, threads: int, progress: Progress | None
 ) -> AnimalRunSet:
-    """Set every animal beside runs of its own model."""
+    """Compare every animal with simulated runs of its own model.
+
+    Parameters
+    ----------
+    n_runs
+        Number of runs of every animal, as long as its recording.
+    seed
+        Random seed; that of the study by default.
+    """
     return observe_animals(macro_model, n_runs, seed=seed, threads=threads, progress=progress)
 
 
@@ -304,12 +499,22 @@ def predictions(
     macro_model: BehaviourModel,
     *,
     min_measure: float,
-    entry_walks: int = 200,
+    entry_walks: int = ENTRY_WALKS,
     seed: int,
     threads: int,
     progress: Progress | None,
 ) -> Predictions:
-    """Measure how far ahead the model predicts, in what it has learned from and in what it has not."""
+    """Measure how far ahead the model predicts, in training data and in held-out data.
+
+    Parameters
+    ----------
+    min_measure
+        Least share of time of a state; that of the study by default.
+    entry_walks
+        Number of simulated walks in which entries into the second macrostate are counted.
+    seed
+        Random seed; that of the study by default.
+    """
     return predict(
         macro_model, min_measure=min_measure, n_walks=entry_walks, seed=seed, threads=threads, progress=progress
     )
@@ -325,7 +530,17 @@ def held_out_splits(
     threads: int,
     progress: Progress | None,
 ) -> CrossValidation | None:
-    """Cross-validate in blocks, learning all states anew from what is not held out."""
+    """Cross-validate in blocks of time: microstates, chain and states come from the training part alone.
+
+    Parameters
+    ----------
+    n_held_out
+        Number of random splits; 0 for no cross-validation.
+    min_measure
+        Least share of time of a state; that of the study by default.
+    seed
+        Random seed; that of the study by default.
+    """
     if not n_held_out:
         return None
     return cross_validate_model(
@@ -343,7 +558,17 @@ def published_splits(
     threads: int,
     progress: Progress | None,
 ) -> CrossValidation | None:
-    """Cross-validate in blocks as published: states come from all data, those held out too."""
+    """Cross-validate in blocks of time as published: microstates and states come from all data.
+
+    Parameters
+    ----------
+    n_repeats
+        Number of random splits, 50 as published; 0 for no cross-validation.
+    min_measure
+        Least share of time of a state; that of the study by default.
+    seed
+        Random seed; that of the study by default.
+    """
     if not n_repeats:
         return None
     return cross_validate_model(
@@ -365,7 +590,11 @@ def validation(
     held_out_splits: CrossValidation | None,
     published_splits: CrossValidation | None,
 ) -> Validation:
-    """Put the parts of a validation together and draw its conclusions."""
+    """Validate the model: every animal against runs of its own model, prediction errors, held-out prediction, drift.
+
+    Settings are those of its parts: `n_runs` of `animal_runs`, `entry_walks` of `predictions`, `n_held_out` of
+    `held_out_splits`, `n_repeats` of `published_splits`.
+    """
     both = {"held-out": held_out_splits, "as published": published_splits}
     splits = {name: one for name, one in both.items() if one is not None}
     return assemble_validation(macro_model, [one.check for one in animal_runs.animals], predictions, splits)
@@ -375,14 +604,14 @@ def validation(
 def known_truth(
     model: BehaviourModel, spectrum: Spectrum, reconstruction: Reconstruction, truth: WormTruth
 ) -> KnownTruth:
-    """Set what the model of synthetic worms says beside the truth that is hidden in them."""
+    """Compare the estimates of a model of synthetic worms with the hidden truth."""
     drag = reconstruction.drag
     return compare_with_truth(model, truth, spectrum, None if drag is None else drag.median)
 
 
 @stage(role="analysis", seconds=lambda size: 2e-6 * size.n_frames)
 def application(model: BehaviourModel, applied: MemorySource, *, threads: int) -> Application:
-    """Label new recordings with the model's microstates, and tell whether it covers them."""
+    """Label new recordings with the model's microstates, and measure whether the model covers them."""
     return apply_model(model, applied.recording, threads=threads)
 
 
