@@ -179,6 +179,13 @@ def frame_of(rows: Any) -> "pd.DataFrame":  # noqa: ANN401 (rows of any source)
     return pd.DataFrame(list(rows))
 
 
+def frame_of_columns(columns: Mapping[str, Any]) -> "pd.DataFrame":
+    """Make a table of columns by name."""
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns))
+
+
 def flatten(value: object, prefix: str = "") -> dict[str, object]:
     """List the numbers and words of a result and of its parts in one row; intervals take a column for each limit."""
     row: dict[str, object] = {}

@@ -12,6 +12,7 @@ from scipy.linalg import expm, logm
 
 from ethomarkov._core.interval import Interval, jackknife_interval, jackknife_limits, leave_one_out
 from ethomarkov._core.result import Result, array_field, freeze_arrays
+from ethomarkov._core.showing import frame_of_columns
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.coarse.kinetics import N_BLOCKS
@@ -143,10 +144,8 @@ class Rates(Result):
 
     def table(self) -> "pd.DataFrame":
         """List the ordered pairs of different states: indices, rate per second and its limits."""
-        import pandas as pd
-
         before, after = np.nonzero(~np.eye(len(self.rates), dtype=bool))
-        return pd.DataFrame(
+        return frame_of_columns(
             {
                 "from": before,
                 "to": after,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ethomarkov._core.result import Result, array_field, freeze_arrays
+from ethomarkov._core.showing import frame_of_columns
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.coarse.coherence import Cut, Rule, best_cut, cut_at
@@ -248,11 +249,9 @@ class StateTree(Result):
 
     def table(self) -> "pd.DataFrame":
         """List the nodes, one row each; columns are the fields of the tree, times in seconds."""
-        import pandas as pd
-
         columns = {"node": np.arange(self.n_nodes)}
         columns |= {item.name: getattr(self, item.name) for item in fields(TreeNode)}
-        return pd.DataFrame(columns)
+        return frame_of_columns(columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

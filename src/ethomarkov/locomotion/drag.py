@@ -12,6 +12,7 @@ from ethomarkov._core.random import Rng, as_generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of_columns
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
@@ -151,9 +152,7 @@ class DragFit(Result):
 
     def table(self) -> "pd.DataFrame":
         """List the windows: first row, individual, drag ratio, loss and status."""
-        import pandas as pd
-
-        return pd.DataFrame(
+        return frame_of_columns(
             {
                 "start_row": self.starts,
                 "individual": self.individual,

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigs, eigsh
 
 from ethomarkov._core.result import Result, array_field, freeze_arrays
+from ethomarkov._core.showing import frame_of_columns
 from ethomarkov._core.types import BoolArray, ComplexArray, FloatArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import ConnectivityError
@@ -98,9 +99,7 @@ class Spectrum(Result):
 
     def table(self) -> "pd.DataFrame":
         """List the modes, slowest first: eigenvalue, relaxation time, decay time, kind and period in seconds."""
-        import pandas as pd
-
-        return pd.DataFrame(
+        return frame_of_columns(
             {
                 "mode": np.arange(self.eigenvalues.size) + FIRST_MODE,
                 "eigenvalue_real": self.eigenvalues.real,

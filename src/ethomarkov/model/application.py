@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of_columns
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.model.behaviour import MACRO, BehaviourModel
@@ -143,13 +144,11 @@ class Application(Result):
 
     def table(self) -> "pd.DataFrame":
         """List the new animals: frames, flag, the four numbers, share of time in each macrostate, reason."""
-        import pandas as pd
-
         shares = self.macrostate_shares
         columns: dict[str, object] = {"individual": self.individuals, "frames": self.frames, "flag": self.flag}
         columns |= {name: getattr(self, name) for name in QUANTITIES}
         columns |= {f"share_{name.replace(' ', '_')}": shares[:, k] for k, name in enumerate(self.macrostate_names)}
-        return pd.DataFrame(columns | {"reason": self.reason})
+        return frame_of_columns(columns | {"reason": self.reason})
 
 
 def apply_model(model: BehaviourModel, recording: Recording, *, threads: int = 1) -> Application:

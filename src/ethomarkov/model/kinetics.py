@@ -8,6 +8,7 @@ import numpy as np
 from ethomarkov._core.interval import Interval, jackknife_interval
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
+from ethomarkov._core.showing import frame_of_columns
 from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
 from ethomarkov.coarse.dwell_laws import LawChoice, choose_law
@@ -90,11 +91,9 @@ class Kinetics(Result):
 
     def table(self) -> "pd.DataFrame":
         """List the states: share of the sampled time, mean dwell time with its interval, and number of dwells."""
-        import pandas as pd
-
         time = np.bincount(self.dwells.state, self.dwells.duration, len(self.names))
         means = [mean_dwell(self.dwells, state) for state in range(len(self.names))]
-        return pd.DataFrame(
+        return frame_of_columns(
             {
                 "state": self.names,
                 "share": time / max(float(time.sum()), np.finfo(float).tiny),
@@ -107,11 +106,9 @@ class Kinetics(Result):
 
     def transitions(self) -> "pd.DataFrame":
         """List the ordered pairs of different states: jumps, transition rate with its interval, first passage."""
-        import pandas as pd
-
         before, after = np.nonzero(~np.eye(len(self.names), dtype=bool))
         names = np.array(self.names, dtype=object)
-        return pd.DataFrame(
+        return frame_of_columns(
             {
                 "level": self.level,
                 "from": names[before],

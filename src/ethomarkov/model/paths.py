@@ -7,6 +7,7 @@ import numpy as np
 
 from ethomarkov._core.random import Rng
 from ethomarkov._core.result import Result, array_field, freeze_arrays
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import FloatArray
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import InputFormatError
@@ -61,9 +62,7 @@ class Reconstruction(Result):
 
     def table(self) -> "pd.DataFrame":
         """List the animals: body length, computed speed, correlation with the measured speed, drag ratio."""
-        import pandas as pd
-
-        return pd.DataFrame([self._row(k, name) for k, name in enumerate(self.computed.segments.individuals)])
+        return frame_of([self._row(k, name) for k, name in enumerate(self.computed.segments.individuals)])
 
     def _row(self, individual: int, name: str) -> dict[str, object]:
         computed = self.computed.cut(individual).speed()

@@ -9,6 +9,7 @@ from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.sampling import Sampling
 from ethomarkov._core.segments import Segments
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of_columns
 from ethomarkov._core.types import BoolArray, FloatArray, IntArray
 from ethomarkov._core.words import count_of
 from ethomarkov.posture.bodywave import paper_gamma, phase_velocity
@@ -127,10 +128,8 @@ class Events(Result):
 
     def table(self) -> "pd.DataFrame":
         """List the events, one row each: animal, kind, rows of the series, and duration in seconds."""
-        import pandas as pd
-
         interval = 1.0 / self.sampling.rate
-        return pd.DataFrame(
+        return frame_of_columns(
             {
                 "individual": [self.individuals[k] for k in self.individual],
                 "kind": [EVENT_KINDS[k] for k in self.kind],

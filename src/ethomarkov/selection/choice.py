@@ -18,6 +18,7 @@ from ethomarkov._core.parallel import map_tasks
 from ethomarkov._core.random import generator
 from ethomarkov._core.result import Result, array_field, freeze_arrays
 from ethomarkov._core.series import Series
+from ethomarkov._core.showing import frame_of
 from ethomarkov._core.types import FloatArray, IntArray, Progress
 from ethomarkov._core.words import count_of
 from ethomarkov.exceptions import EthomarkovError, SamplingError
@@ -172,8 +173,6 @@ class ModelChoice(Result):
 
         Memory and information (nat) are held-out scores; the relaxation time is in seconds.
         """
-        import pandas as pd
-
         lengths = {"memory": self.memory, "information": self.information}
         numbers = {"memory": self.states_memory, "information": self.states_information}
         times = {"relaxation_time_s": self.times, "low_s": self.times_low, "high_s": self.times_high}
@@ -182,7 +181,7 @@ class ModelChoice(Result):
             ("N", self.states, self.n_states, numbers),
             ("τ", self.lags, self.lag, times),
         )
-        return pd.DataFrame([row for part in parts for row in _candidate_rows(*part)])
+        return frame_of([row for part in parts for row in _candidate_rows(*part)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
