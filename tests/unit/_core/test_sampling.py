@@ -64,7 +64,9 @@ def test_every_number_of_frames_is_a_lag(rate, n_frames):
 def test_durations_that_bound_something_are_rounded():
     assert Sampling(1 / 0.033).nearest_frames(100.0) == 3030
     assert Sampling(16.0).nearest_frames(0.7) == 11
-    with pytest.raises(SamplingError, match=r"window=0\.03 s is 0\.48 frames at 16 Hz; at least one.*0\.0625 s or more"):
+    with pytest.raises(
+        SamplingError, match=r"window=0\.03 s is 0\.48 frames at 16 Hz; at least one.*0\.0625 s or more"
+    ):
         Sampling(16.0).nearest_frames(0.03, "window")
 
 
