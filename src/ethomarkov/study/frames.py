@@ -38,8 +38,8 @@ SUMMARY = (
     "result in full; the Python package reads those."
 )
 HOW_TO_OPEN = (
-    "Python: ethomarkov.load(directory), or xarray.open_dataset(file). R: ncdf4::nc_open(file), ncdf4::ncvar_get(nc, "
-    "'state_2'). MATLAB: ncread(file, 'state_2'). Indices count from 0; -1 stands for missing in labels, NaN elsewhere."
+    "Python: ethomarkov.load(directory), or open_dataset of xarray. R: nc_open(file), ncvar_get(nc, 'state_2') of "
+    "ncdf4. MATLAB: ncread(file, 'state_2'). Indices count from 0; -1 stands for missing in labels, NaN elsewhere."
 )
 
 
