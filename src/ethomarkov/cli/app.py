@@ -73,6 +73,8 @@ READING = frozenset(COMMANDS) - {"demo", "data", "bench", "doctor", "summary"}
 """Commands that begin by reading recordings or a study."""
 AT_ONCE = frozenset({"summary", "doctor", "explain"})
 """Commands that answer before a progress could be read."""
+BROKEN_PIPE = 141
+"""Exit code of a program whose reader has gone, as shells have it."""
 HELP = frozenset({"--help", "-h"})
 
 
@@ -126,7 +128,19 @@ def _obey(console: "Console") -> int:
         return _refuse(console, _mistake(error))
     except (EthomarkovError, OSError, MemoryError) as error:
         end_progress()
+        if isinstance(error, BrokenPipeError) and _is_unheard():
+            return BROKEN_PIPE
         return _refuse(console, _sentence(error))
+
+
+def _is_unheard() -> bool:
+    """Tell whether nobody reads what is printed any more, as behind ``| head``; nothing is printed from then on."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 def make_app() -> "App":

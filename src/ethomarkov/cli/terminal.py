@@ -42,7 +42,7 @@ def make_table(*titles: str, left: Collection[str] = ("",), title: str | None = 
     """
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
     for one in titles:
-        table.add_column(one, justify="left" if one in left else "right")
+        table.add_column(one, justify="left" if one in left else "right", overflow="fold")
     return table
 
 

@@ -480,7 +480,6 @@ class Graph:
             self._settle()
             entry = self._peek_entry(stage, options)
             if entry is not None:
-                self._entries.setdefault(entry.key, entry)
                 planned.append(PlannedStage(stage=stage.name, action="keep", reason="nothing changed", seconds=0.0))
                 continue
             planned.append(self._plan_one(stage, options, in_file.get(stage.name) or self._part_of(stage)))

@@ -59,6 +59,8 @@ def call(*arguments: object) -> Outcome:
         patch.setattr(sys, "argv", ["ethomarkov", *map(str, arguments)])
         patch.setenv("COLUMNS", os.environ.get("COLUMNS", "1000"))
         patch.setenv("PYTHONSAFEPATH", "1")  # as `main` does; given back afterwards
+        patch.setattr("ethomarkov.cli.progress.SECONDS_BETWEEN_LINES", 1e6)  # else the machine decides what is said
+        patch.setattr("ethomarkov.cli.desk.WORTH_TELLING", 1e6)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
                 main()
@@ -103,7 +105,7 @@ def _no_fit(*_: object, **__: object) -> None:
 
 
 NO_FIGURES: Mapping[str, object] = {
-    "ethomarkov.cli.desk.draw_command_figures": lambda *_: {},
+    "ethomarkov.report.commands.draw_command_figures": lambda *_: {},
     "ethomarkov.study.analyses.paper_biexponential": _no_fit,
 }
 """Leaves out figures and the bootstrap of the published fit: they are slow, and have tests of their own."""
@@ -235,7 +237,7 @@ def validated(finished_study, ran_once) -> Ran:
         "validated",
         lambda directory: ("validate", directory, "--runs", 5, "--repeats", 2, "--threads", 1),
         start=finished_study.directory,
-        patched={"ethomarkov.cli.desk.draw_command_figures": lambda *_: {"rates.png": Figure()}},
+        patched={"ethomarkov.report.commands.draw_command_figures": lambda *_: {"rates.png": Figure()}},
     )
 
 
@@ -259,7 +261,7 @@ class Asked:
 
 
 EVERYTHING: Mapping[str, tuple[object, ...]] = {
-    "states": ("--levels", 2, "--resamples", 0),
+    "states": ("--states", 2, "--resamples", 0),
     "simulate": ("--runs", 2, "--minutes", 8),
     "simulate states": ("--state", "each", "--runs", 2, "--minutes", 1),
     "path": ("--window", 20, "--windows", 3),

@@ -28,7 +28,7 @@ def asked(monkeypatch):
             first_use_seconds=4.0,
         )
 
-    monkeypatch.setattr("ethomarkov.cli.commands.bench.bench_study", instead)
+    monkeypatch.setattr("ethomarkov.study.bench.bench_study", instead)
     return calls
 
 

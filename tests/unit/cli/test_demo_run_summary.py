@@ -31,7 +31,7 @@ QUICK = (
 BRIEF = (*QUICK, "--no-scan")
 """For what the scan has no part in; it takes most of the time of so small a study."""
 DEMO = ("--worms", "2", "--minutes", "2")
-PARTS = ["animals.csv", "provenance.json", "report.html", "settings.toml", "study.nc"]
+PARTS = ["animals.csv", "provenance.json", "report.html", "settings.toml", "study.nc", "summary.json"]
 DEMO_PARTS = sorted([*PARTS, "results"])
 
 
@@ -81,7 +81,7 @@ def strip_nan(value):
 def short() -> dict[str, object]:
     """Replacements for short simulations without the scan, which the user's own demo below has."""
     settings = functools.partial(Settings, n_walks=2, simulated_minutes=0.5, scan=False)
-    return {"ethomarkov.cli.commands.demo.Settings": settings}
+    return {"ethomarkov.study.Settings": settings}
 
 
 @pytest.fixture
@@ -104,11 +104,13 @@ def test_demo_writes_study_and_report_and_tells_the_truth_beside_it(demo):
     stages = {file.name.rpartition("-")[0] for file in (directory / "results").iterdir()}
     assert stages == {"known_truth", "reconstruction"}
     assert "2 animals, 4.0 min at 16 Hz" in out
-    table = out.partition("found beside true")[2].partition("These worms are synthetic, so the truth is known.")[0]
+    table = out.partition("estimate beside truth")[2].partition("These worms are synthetic, so the truth is known.")[0]
     for row in ("share of time in runs (%)", "rate run → pirouette (1/s)", "slowest relaxation time (s)", "drag ratio"):
         assert row in table
     assert re.search(r"number of states +\d +7 +–", table)
-    assert out.rstrip().splitlines()[-1].startswith("Open ")
+    *_, where, following = out.rstrip().splitlines()
+    assert where.startswith("Open ")
+    assert following.startswith("Next: ethomarkov ")
     assert str(directory / "report.html") in out
     page = (directory / "report.html").read_text(encoding="utf-8")
     first, second = page.index("<table"), page.index("<table", page.index("<table") + 1)
@@ -148,7 +150,7 @@ def test_demo_is_the_same_again_on_one_thread_and_on_two(demo, short_demo, no_pi
 def test_another_seed_makes_another_demo(demo, short_demo, no_pictures, tmp_path):
     assert short_demo("--quiet", "--out", tmp_path, "--seed", 8, "--threads", 1) == (0, "", "")
     first, other = variables(demo.directory), variables(tmp_path)
-    for name in ("/postures/postures/values", "/simulation/simulated/values", "/path/path/centroid"):
+    for name in ("/modes", "/simulation/simulated/values", "/path/path/centroid"):
         assert first[name].shape == other[name].shape
         assert not np.array_equal(first[name], other[name], equal_nan=True)
 
@@ -180,7 +182,7 @@ def test_run_takes_every_kind_of_posture(cli, files, tmp_path, kind):
     assert (code, err) == (0, "")
     assert names_in(tmp_path) == PARTS
     found = variables(tmp_path)
-    assert found["/postures/postures/values"].shape == (3840, 5)
+    assert found["/modes"].shape == (3840, 5)
     assert ("/path/path/centroid" in found) == (kind in ("angle", "centerline"))
     assert ("/survey/basis/vectors" in found) == (kind != "amplitude")
     assert ("run" in out and "pirouette" in out) == (kind in ("angle", "centerline"))
@@ -213,7 +215,7 @@ def test_csv_npz_and_netcdf_give_the_same_model(cli, no_pictures, files, tmp_pat
         found[ending] = variables(tmp_path / ending)
     for ending in ("npz", "csv"):
         np.testing.assert_array_equal(
-            found[ending]["/microstates/symbols/labels"], found["nc"]["/microstates/symbols/labels"]
+            found[ending]["/microstate"], found["nc"]["/microstate"]
         )
         centroids = (found[name]["/postures/measured/centroid"] for name in (ending, "nc"))
         np.testing.assert_allclose(*centroids, rtol=1e-6)
@@ -223,8 +225,7 @@ def test_several_files_are_joined(cli, no_pictures, recordings, tmp_path):
     one = recordings["amplitude"]
     parts = [write_recording(one.select([name]), tmp_path / f"{name}.csv") for name in one.individuals]
     assert cli("run", *parts, "--out", tmp_path / "joined", *BRIEF, "--quiet")[0] == 0
-    names = variables(tmp_path / "joined")["/postures/postures/segments/individuals"]
-    assert tuple(names.tolist()) == one.individuals
+    assert Study.load(tmp_path / "joined").individuals == one.individuals
 
 
 def test_a_second_run_replaces_the_first(cli, no_pictures, files, tmp_path):
@@ -289,7 +290,8 @@ def test_two_states_are_enough(cli, no_pictures, files, tmp_path):
 def test_summary_prints_what_run_printed(cli, finished_study):
     code, out, err = cli("summary", finished_study.directory)
     assert (code, err) == (0, "")
-    lines = [line.rstrip() for line in out.strip().splitlines()]
+    *lines, following = (line.rstrip() for line in out.strip().splitlines())
+    assert following == finished_study.stdout.splitlines()[-1]
     assert lines == [line.rstrip() for line in finished_study.stdout.strip().splitlines()[: len(lines)]]
 
 
@@ -324,5 +326,5 @@ def test_json_of_one_short_animal_has_no_nan(cli, no_pictures, recordings, tmp_p
 def test_tables_fit_a_narrow_terminal(cli, finished_study, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     _, out, _ = cli("summary", finished_study.directory)
-    assert max(map(len, out.splitlines())) <= 60
+    assert max(map(len, out.splitlines()[:-1])) <= 60  # what to type next is one line, to be copied
     assert "…" not in out

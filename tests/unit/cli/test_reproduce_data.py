@@ -15,7 +15,7 @@ from ethomarkov.validation.prediction import PredictionSettings
 
 
 def test_data_explain_needs_no_network(cli, tmp_path):
-    code, out, err = cli("data", "explain", "--into", tmp_path)
+    code, out, err = cli("data", "explain", "--out", tmp_path)
     assert (code, err) == (0, "")
     assert "https://doi.org/10.34740/kaggle/ds/3882219" in out
     assert f"ethomarkov reproduce --data {tmp_path}" in out
@@ -26,8 +26,8 @@ def test_data_fetch_says_what_came(cli, tmp_path, monkeypatch):
         FetchedFile(path=tmp_path / "a.mat", size=1234, sha256="ab" * 32, verified=False),
         FetchedFile(path=tmp_path / "b.csv", size=5, sha256="cd" * 32, verified=True),
     )
-    monkeypatch.setattr("ethomarkov.cli.commands.data.fetch_dataset", lambda name, into: files)
-    code, out, _ = cli("data", "fetch", "costa2024", "--into", tmp_path)
+    monkeypatch.setattr("ethomarkov.io.download.fetch_dataset", lambda name, into: files)
+    code, out, _ = cli("data", "fetch", "costa2024", "--out", tmp_path)
     assert code == 0
     first, second, *_ = out.splitlines()
     assert "1,234 bytes" in first
@@ -40,15 +40,15 @@ def test_data_fetch_without_a_network(cli, tmp_path, monkeypatch):
     def refuse(name, into):
         raise DownloadError("costa2024 could not be fetched (no connection). By hand: open it.")
 
-    monkeypatch.setattr("ethomarkov.cli.commands.data.fetch_dataset", refuse)
-    code, out, err = cli("data", "fetch", "--into", tmp_path)
+    monkeypatch.setattr("ethomarkov.io.download.fetch_dataset", refuse)
+    code, out, err = cli("data", "fetch", "--out", tmp_path)
     assert code == 2
     assert "By hand" in err
     assert "Traceback" not in out + err
 
 
 def test_unknown_datasets(cli, tmp_path):
-    code, _, err = cli("data", "fetch", "other2024", "--into", tmp_path)
+    code, _, err = cli("data", "fetch", "other2024", "--out", tmp_path)
     assert code == 2
     assert "costa2024" in err
 
@@ -85,7 +85,7 @@ SMALL = {
     "ethomarkov.validation.validate.prediction_settings": lambda _: PredictionSettings(
         method="paper-filled", n_samples=20
     ),
-    "ethomarkov.cli.commands.reproduce.ReproduceSettings": functools.partial(
+    "ethomarkov.paper.reproduce.ReproduceSettings": functools.partial(
         ReproduceSettings, study=Settings.paper().model_copy(update={"n_states": 20, "n_behaviours": 2})
     ),
 }

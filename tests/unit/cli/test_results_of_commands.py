@@ -173,7 +173,7 @@ def test_an_interrupt_keeps_what_was_complete(cli, finished_study, tmp_path):
         patch.setattr("ethomarkov.study.analyses.predict", interrupt)
         code, out, err = cli("validate", directory, *options)
     assert code == 130
-    assert "interrupted" in err
+    assert "type it again" in err
     assert "Traceback" not in out + err
     assert [file.name.rpartition("-")[0] for file in (directory / "results").iterdir()] == ["animal_runs"]
     assert not (directory / "validation").exists()
@@ -194,8 +194,7 @@ def read_only(finished_study, monkeypatch) -> Path:
         if asked.is_relative_to(directory):
             raise OutputError(f"{asked}: results cannot be written there. Choose another directory with --out.")
 
-    monkeypatch.setattr("ethomarkov.cli.desk.check_writable", refuse)
-    monkeypatch.setattr("ethomarkov.cli.commands.states.check_writable", refuse)
+    monkeypatch.setattr("ethomarkov.io.atomic.check_writable", refuse)
     return directory
 
 
@@ -212,9 +211,9 @@ def test_results_of_a_study_that_may_only_be_read_go_to_out(cli, read_only, tmp_
     assert (tmp_path / "food" / "forage.csv").is_file()
     assert len(list((tmp_path / "food" / "results").glob("foraging-*.nc"))) == 1
     page = tmp_path / "page" / "explorer.html"
-    assert cli("explore", read_only, "--method", "pca", "--output", page, "--quiet") == (0, "", "")
+    assert cli("explore", read_only, "--method", "pca", "--out", page, "--quiet") == (0, "", "")
     assert sorted(file.name for file in page.parent.iterdir()) == ["explorer.html", "results"]
-    assert cli("states", read_only, "--levels", 2, "--out", tmp_path / "states")[0] == 2
+    assert cli("states", read_only, "--states", 2, "--out", tmp_path / "states")[0] == 2
     assert not (tmp_path / "states").exists()
     assert sorted(read_only.rglob("*")) == before
 

@@ -1,7 +1,5 @@
 """Settings of the command line over those of a file."""
 
-import contextlib
-
 import pytest
 
 from ethomarkov.cli.commands import run as command
@@ -20,14 +18,15 @@ def chosen(monkeypatch, tmp_path):
         file.write_bytes(text.encode() if isinstance(text, str) else text)
         seen = []
         monkeypatch.setattr(command, "read_recordings", lambda *_: None)
-        monkeypatch.setattr(command, "run_study", lambda _, settings, **__: seen.append(settings))
-        monkeypatch.setattr(command, "write_outcome", lambda *_: None)
-        monkeypatch.setattr(command, "print_outcome", lambda *_: None)
-        monkeypatch.setattr(command, "progress_bar", lambda *_, **__: contextlib.nullcontext())
+        monkeypatch.setattr("ethomarkov.study.study.plan_study", lambda *_, **__: [])
+        monkeypatch.setattr("ethomarkov.study.study.run_study", lambda _, settings, **__: seen.append(settings))
+        monkeypatch.setattr("ethomarkov.cli.outcome.write_outcome", lambda *_: None)
+        monkeypatch.setattr("ethomarkov.cli.outcome.print_outcome", lambda *_: None)
         command.run(
             (tmp_path / "none.nc",),
             out=tmp_path,
-            model=ModelOptions(settings=file, **options),
+            settings=file,
+            model=ModelOptions(**options),
             running=RunningOptions(seed=seed, threads=1, quiet=True),
         )
         return seen[0]
@@ -43,7 +42,7 @@ def test_an_empty_file_says_nothing(chosen):
 
 
 def test_what_was_said_wins_over_what_was_filed(chosen):
-    found = chosen(FILED, microstates=50, scan=True, drag_ratio=30.0, lag=0.25)
+    found = chosen(FILED, n_states=50, scan=True, drag_ratio=30.0, lag=0.25)
     assert (found.n_states, found.scan, found.drag_ratio, found.lag) == (50, True, 30.0, 0.25)
     assert (found.n_modes, found.n_walks) == (4, 7)
 
@@ -108,4 +107,4 @@ def test_an_option_is_named_as_it_was_given(chosen):
     with pytest.raises(InputFormatError, match="--simulated-minutes is 0"):
         chosen("n_states = 10", simulated_minutes=0.0)
     with pytest.raises(InputFormatError, match="--microstates is 1"):
-        chosen("n_states = 10", microstates=1)
+        chosen("n_states = 10", n_states=1)

@@ -73,7 +73,8 @@ def test_stream_writes_study_report_table_and_labels(streamed, worm_files):
     directory, out = streamed.directory, streamed.stdout
     assert streamed.stderr == ""
     names = sorted(path.name for path in directory.iterdir())
-    assert names == ["animals.csv", "labels", "provenance.json", "report.html", "settings.toml", "study.nc"]
+    parts = ["animals.csv", "labels", "provenance.json", "report.html", "settings.toml", "study.nc", "summary.json"]
+    assert names == parts
     assert sorted(path.name for path in (directory / "labels").iterdir()) == sorted(file.name for file in worm_files)
     frames = int(read(worm_files).segments.lengths.sum())
     words = " ".join(out.split())

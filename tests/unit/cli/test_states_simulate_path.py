@@ -69,7 +69,7 @@ def named(finished_study, fine, ran_once, without_figures):
     renames = ("--rename", f"{fine[0]}=head casting", "--rename", "pirouette = reorientation")
     ran = ran_once(
         "named",
-        lambda directory: ("states", directory, "--levels", "4", *renames, *FAST),
+        lambda directory: ("states", directory, "--states", "4", *renames, *FAST),
         start=finished_study.directory,
         patched=without_figures,
     )
@@ -140,7 +140,8 @@ def test_new_names_are_in_every_table(named, fine):
 def test_new_names_are_in_later_commands(cli, named, fine):
     code, out, err = cli("summary", named[0])
     assert (code, err) == (0, "")
-    rows = dict(re.split(r" {2,}", line.strip(), maxsplit=1) for line in out.splitlines() if line.strip())
+    lines = (line.strip() for line in out.splitlines() if not line.startswith("Next: "))
+    rows = dict(re.split(r" {2,}", line, maxsplit=1) for line in lines if line)
     states = {name.strip() for name in re.findall(r"([^,]+) \d+ %", rows["4 states"])}
     assert states == {"head casting", *("reorientation" if name == "pirouette" else name for name in fine[1:])}
     # rows of two states and of their rates; "ventral turns per min" are events, whatever a state is named
@@ -220,7 +221,7 @@ def test_run_again_keeps_tree_and_names(cli, named, files, basis_file, tmp_path)
 
 
 def test_resamples_are_those_of_the_study_by_default(cli, study, quick):
-    code, _, err = cli("states", study.directory, "--levels", 3, "--threads", 1, "--quiet")
+    code, _, err = cli("states", study.directory, "--states", 3, "--threads", 1, "--quiet")
     assert (code, err) == (0, "")
     settings = Study.load(study.directory).settings
     assert (settings.n_behaviours, settings.n_resamples) == (3, Settings().n_resamples)
@@ -243,13 +244,13 @@ def test_resamples_are_those_of_the_study_by_default(cli, study, quick):
 def test_bad_renames_change_nothing(cli, copy, quick, renames, words):
     before = everything(copy)
     options = [part for one in renames for part in ("--rename", one)]
-    assert_refused(cli("states", copy, "--levels", "4", *options, *FAST), *words)
+    assert_refused(cli("states", copy, "--states", "4", *options, *FAST), *words)
     assert everything(copy) == before
 
 
 @pytest.mark.parametrize(
     "option",
-    [("--levels", "1"), ("--resamples", "-1"), ("--seeds", "-1"), ("--min-measure", "0.5"),
+    [("--states", "1"), ("--resamples", "-1"), ("--seeds", "-1"), ("--min-measure", "0.5"),
      ("--min-measure", "nan")],
     ids=str,
 )  # fmt: skip
@@ -265,7 +266,7 @@ def test_a_smaller_tree_after_a_rename(cli, named, fine, tmp_path, quick):
     The study file itself may be named instead of its directory.
     """
     copy = Path(shutil.copytree(named[0], tmp_path / "study"))
-    code, out, err = cli("states", copy / "study.nc", "--levels", "2", *FAST)
+    code, out, err = cli("states", copy / "study.nc", "--states", "2", *FAST)
     assert (code, err) == (0, "")
     assert "2 states" in out
     assert "not possible here: left out by the tests" in out
@@ -278,7 +279,7 @@ def test_a_smaller_tree_after_a_rename(cli, named, fine, tmp_path, quick):
 def test_a_file_of_another_name_does_not_overwrite_the_study(cli, copy, quick):
     shutil.copy(copy / "study.nc", copy / "other.nc")
     before = everything(copy)
-    assert_refused(cli("states", copy / "other.nc", "--levels", "2", *FAST), "other.nc", "study.nc")
+    assert_refused(cli("states", copy / "other.nc", "--states", "2", *FAST), "other.nc", "study.nc")
     assert everything(copy) == before
 
 
@@ -299,7 +300,7 @@ def test_animals_without_a_body_have_states_but_no_path(cli, files, small_settin
         "run", files["position"], "--out", tmp_path / "s", "--settings", small_settings, "--threads", "1"
     )
     assert code == 0, err
-    code, out, err = cli("states", tmp_path / "s", "--levels", "3", "--rename", "state A=still", *FAST)
+    code, out, err = cli("states", tmp_path / "s", "--states", "3", "--rename", "state A=still", *FAST)
     assert (code, err) == (0, "")
     assert "still" in out
     assert "state B" in out
@@ -318,7 +319,7 @@ def test_one_short_animal(cli, worms, basis_file, small_settings, tmp_path, quic
     study = tmp_path / "s"
     for command in (
         ("run", file, "--basis", basis_file, "--out", study, "--settings", small_settings, "--threads", "1"),
-        ("states", study, "--levels", "3", *FAST),
+        ("states", study, "--states", "3", *FAST),
         ("simulate", study, *SHORT),
         ("path", study, "--window", "5", "--threads", "1"),
     ):
@@ -377,8 +378,8 @@ def test_a_state_is_simulated_by_its_new_name(cli, named, quick, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--animal", "worm 9"), ("--animal is 'worm 9'", "'worm_00'", "'each' or 'all'")),
-        (("--state", "swimming", "--level", "2"), ("--state is 'swimming'", "'run'", "'each'")),
+        (("--animal", "worm 9"), ("animal is 'worm 9'", "'worm_00'", "'each' or 'all'")),
+        (("--state", "swimming", "--level", "2"), ("state is 'swimming'", "'run'", "'each'")),
         (("--state", "run", "--level", "99"), ("no level of 99 states",)),
         (("--state", "run", "--level", "0"), ("no level of 0 states",)),
         (("--state", "run", "--level", "-1"), ("no level of -1 states",)),
@@ -437,9 +438,9 @@ def test_path(cli, study, tmp_path, quick):
     assert [file.name for file in tmp_path.iterdir()] == ["path.csv"]
     found = Study.load(study.directory).held("reconstruction", window=20.0)
     assert found.is_fitted is False
-    assert found.drag.search.window == 20.0
-    assert found.drag.search.n_windows is None
-    assert found.drag.search.bounds == (1.5, 1000.0)
+    assert found.drag.settings.window == 20.0
+    assert found.drag.settings.n_windows is None
+    assert found.drag.settings.bounds == (1.5, 1000.0)
     rows = table(tmp_path / "path.csv")
     assert [row["animal"] for row in rows] == list(found.computed.segments.individuals)
     np.testing.assert_allclose([float(row["body_length"]) for row in rows], found.body_length)

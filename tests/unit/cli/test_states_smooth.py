@@ -14,7 +14,7 @@ from ethomarkov.study import Study
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
-FAST = ("--levels", "2", "--resamples", "0", "--threads", "1")
+FAST = ("--states", "2", "--resamples", "0", "--threads", "1")
 OF_THE_TREE = ("states.csv", "budget.csv", "transitions.csv")
 
 

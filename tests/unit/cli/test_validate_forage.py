@@ -71,7 +71,7 @@ def test_results_load_back(validated):
     assert found.drift.sentence in words
     assert found.run_entries.counts.shape[0] == 5
     for warning in (*study_warnings(whole), *found.warnings):
-        assert f"note: {warning}" in words
+        assert f"note {warning}" in words
 
 
 def test_checks_are_the_same_in_both_files_and_from_python(validated):

@@ -3,7 +3,6 @@
 import pytest
 
 from ethomarkov._core import parallel
-from ethomarkov.cli import work
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.work import at_work
 from ethomarkov.exceptions import InputFormatError
@@ -29,7 +28,7 @@ def test_the_cluster_gets_settings_and_threads(monkeypatch):
         def __exit__(self, *error):
             asked.append("closed")
 
-    monkeypatch.setattr(work, "cluster", Opened)
+    monkeypatch.setattr("ethomarkov.study.cluster.cluster", Opened)
     settings = ClusterSettings(workers=2)
     with at_work(RunningOptions(threads=1, cluster="local"), settings) as threads:
         assert threads == 1

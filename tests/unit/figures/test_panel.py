@@ -8,7 +8,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from ethomarkov.cli.app import COMMANDS as CLI_COMMANDS
-from ethomarkov.cli.app import app
+from ethomarkov.cli.app import make_app
 from ethomarkov.figures.layout import Layout, can_draw, compose
 from ethomarkov.figures.panel import PANELS, REASONS, RESTS_ON, Panel, explain_missing, panel
 from ethomarkov.paper.layout import FIGURES
@@ -91,7 +91,7 @@ def test_commands_named_by_reasons_exist_with_their_options(line):
     program, command, *_ = words = line.split()
     assert program == "ethomarkov"
     assert command in CLI_COMMANDS
-    app.parse_args(words[1:], exit_on_error=False, print_error=False)
+    make_app().parse_args(words[1:], exit_on_error=False, print_error=False)
 
 
 def test_letters_of_a_figure_stand_once_and_in_order():

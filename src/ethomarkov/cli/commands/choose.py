@@ -60,11 +60,10 @@ def choose(
         The same over the whole published grid, which takes minutes.
     """
     require_at_least(shuffles, 1, "--shuffles")
-    is_study = _names_a_study(sources)
+    settings, is_study = chosen_settings(model, None, running.seed)[0], _names_a_study(sources)
     if is_study:
         desk = open_study(sources[0], running, out)
     else:
-        settings = chosen_settings(model, None, running.seed)[0]
         desk = _new_desk(sources, settings, basis, out, reading, running)
     grid = "full" if full_entropy else "small" if entropy else None
     with desk.working():
@@ -145,12 +144,12 @@ def _study_lines(study: "Study", choice: "ModelChoice", times: "Timescales") -> 
     used, spectrum, floor = study.settings, times.spectrum, times.noise_floor
     if (used.n_delays, used.n_states, used.lag) != (choice.n_delays, choice.n_states, choice.lag):
         yield (
-            f"The study itself uses {used.n_delays} frames, {used.n_states} microstates and a lag of {used.lag:.3g} s."
+            f"The study itself uses {used.n_delays} frames, {used.n_states} microstates and a lag of {used.lag:.6g} s."
         )
     yield slowest_times(study.chain).explain()
     yield (
         f"{floor.significant_modes(spectrum)} of the first {spectrum.eigenvalues.size} modes stand above noise: "
-        f"shuffled microstates reach {floor.time(0.975):.3g} s at this lag (97.5 % of {floor.eigenvalues.size})."
+        f"shuffled state sequences reach {floor.time(0.975):.3g} s at this lag (97.5 % of {floor.eigenvalues.size})."
     )
     cycles = [
         f"{period:.3g} s (decays in {decay:.3g} s)"
