@@ -36,7 +36,7 @@ class Layout:
         Names of panels, from left to right. One that begins with a letter, as in ``"a traces"``, has it written beside
         it; those that follow without one belong to the same letter.
     title
-        Of the caption.
+        Title of the caption.
     width
         Inches.
     """
@@ -55,7 +55,7 @@ class Drawn:
     figure
         None where nothing of it could be drawn.
     caption
-        What is shown.
+        Caption of what is drawn.
     left_out
         One sentence for every panel that is missing.
     """

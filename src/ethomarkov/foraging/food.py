@@ -47,7 +47,7 @@ class Disc(Result):
     Parameters
     ----------
     radius
-        In body lengths.
+        Radius of the disc in body lengths.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Annulus(Result):
     Parameters
     ----------
     inner, outer
-        Radii, in body lengths.
+        Radii of the ring in body lengths.
 
     Examples
     --------
@@ -112,13 +112,13 @@ class Patches(Result):
     Parameters
     ----------
     n
-        How many.
+        Number of patches.
     radius
-        Of each, in body lengths.
+        Radius of each patch in body lengths.
     within
-        Their middles lie no farther from the start.
+        Largest distance of their middles from the start, in body lengths.
     seed
-        Of their places.
+        Random seed of their places.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def share_found(footprint: Footprint, food: Food) -> float:
 
 
 def first_encounter(footprint: Footprint, food: Food) -> float:
-    """Give the seconds until the body first touches food; NaN if it never does.
+    """Find the seconds until the body first touches food; NaN if it never does.
 
     Examples
     --------
@@ -339,7 +339,7 @@ class Matching(Result):
     mismatch
         Half the summed difference of the two distributions: the share of time that would have to move for a match.
     spread
-        What the intervals of efficiency hold: see `match_time`.
+        What the limits of efficiency hold: the "mean" over runs, or 95 % of the "runs"; see `match_time`.
 
     Examples
     --------

@@ -42,14 +42,16 @@ PANEL = (0.9, 0.72)  # share of its cell that a panel of a tour fills; the rest 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """What the animal does in every frame, with names and colours.
+    """State of the animal in every frame, with names and colours.
 
     Parameters
     ----------
     labels
         State of every row of the recording, -1 where there is none.
-    names, colours
-        Of the states.
+    names
+        Names of the states.
+    colours
+        Colours of the states.
 
     Examples
     --------

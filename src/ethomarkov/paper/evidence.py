@@ -22,7 +22,7 @@ class Evidence:
     Parameters
     ----------
     model
-        Of the worms.
+        Model of the worms.
     seed
         Random seed of intervals.
     worms

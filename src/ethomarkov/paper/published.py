@@ -30,13 +30,17 @@ class Published:
     Parameters
     ----------
     key
-        Its name in tables.
+        Name of the figure in tables.
     section
-        Of the scoreboard.
-    what, unit
-        In words.
-    value, low, high
-        The figure and its limits.
+        Section of the scoreboard.
+    what
+        The quantity, in words.
+    unit
+        Unit of the figure.
+    value
+        The published figure.
+    low, high
+        Limits of the figure.
     spread
         What the limits are: of the mean over worms, or over events (dwell times, windows, pairs of frames), which say
         nothing of how worms differ; of single runs; of single worms; how well a plot could be read; or how the figure

@@ -136,13 +136,13 @@ class Reproduction:
     Parameters
     ----------
     rows
-        Of the scoreboard.
+        Rows of the scoreboard.
     study
         None where there were no postures.
     results
-        By name; those of `TARGETS` that could be had. One that was not asked for is None.
+        Results by name; those of `TARGETS` that could be computed. One that was not asked for is None.
     errors
-        Why the others could not be had.
+        Why the other results could not be computed.
     records
         How all stages were computed, in this run or in an earlier one, those of the study first.
     """

@@ -45,8 +45,10 @@ class Row:
     ----------
     published, ours
         The two figures; ours is None where it could not be computed.
-    verdict, reason
-        In a word, and why.
+    verdict
+        Whether the figures agree, in a word.
+    reason
+        Why, in words.
     """
 
     published: Published

@@ -23,7 +23,7 @@ from ethomarkov.study.settings import Settings
 from ethomarkov.study.study import run_study
 from ethomarkov.synthetic import SyntheticWorms, simulate_worms
 
-KEEPING = "keeping"
+STORING = "storing"
 """What is no stage: fingerprints of inputs, and writing results as they come and in the end."""
 FIRST_USE = {"n_states": 20, "n_resamples": 1, "n_walks": 2, "simulated_minutes": 1.0}
 """Settings of the tiny study that compiles the kernels."""
@@ -270,14 +270,14 @@ def _cost_of(made: SyntheticWorms, settings: Settings, threads: int, progress: P
         )
         for one in told["stages"]
     ]
-    keeping = StageCost(
-        stage=KEEPING,
+    storing = StageCost(
+        stage=STORING,
         n_frames=n_frames,
         seconds=max(clock - sum(cost.seconds for cost in costs), 0.0),
         cpu_seconds=max(cpu - sum(cost.cpu_seconds for cost in costs), 0.0),
         peak_gb=peak_memory(),
     )
-    return [*costs, keeping]
+    return [*costs, storing]
 
 
 def _part_of(progress: Progress | None, before: float, share: float) -> Progress | None:

@@ -160,7 +160,7 @@ class Study:
     spectrum: Stored[Spectrum] = Stored("Slow modes of the chain.")
     ledger: Stored[Ledger] = Stored("What was lost on the way, per animal and step.")
     lag_scan: Stored[LagScan] = Stored("Relaxation times of each animal against the lag.")
-    noise_floor: Stored[NoiseFloor] = Stored("Relaxation times of shuffled symbols at the lag.")
+    noise_floor: Stored[NoiseFloor] = Stored("Relaxation times of shuffled state sequences at the lag.")
     cut: Stored[Cut] = Stored("The first division, into two macrostates.")
     tree: Stored[StateTree] = Stored("States at every level.")
     traits: Stored[StateTraits] = Stored("What the body does in each node of the tree.")
@@ -299,7 +299,7 @@ class Study:
         names = dict(zip(self.names(level), self.given_names(level), strict=True))
         if state not in (EACH, *names):
             raise InputFormatError(
-                f"--state is {state!r}; at the level of {level} states there are {', '.join(map(repr, names))}. Name "
+                f"state is {state!r}; at the level of {level} states there are {', '.join(map(repr, names))}. Name "
                 "one of these, or 'each'."
             )
         return {**options, "state": names.get(state, state)}
@@ -354,7 +354,7 @@ class Study:
             shares = zip(self.names(self.finest), self.tree.measures_at(self.finest), strict=True)
             lines = [
                 ("sequences", f"{chosen.n_delays} frames ({seconds:.3g} s)"),
-                ("microstates", f"{chosen.n_states}, lag {chosen.lag:.3g} s"),
+                ("microstates", f"{chosen.n_states}, lag {chosen.lag:.6g} s"),
                 ("slowest relaxation", ", ".join(f"{time:.3g} s" for time in slowest) or "none"),
                 ("states", ", ".join(f"{name} {share:.0%}" for name, share in shares)),
             ]

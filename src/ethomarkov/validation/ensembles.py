@@ -275,7 +275,7 @@ def _animals(model: BehaviourModel, animal: str) -> Iterator[tuple[int | None, M
         return
     if animal not in (EACH, *names):
         raise InputFormatError(
-            f"--animal is {animal!r}; the study has {', '.join(map(repr, names))}. Name one of these, 'each' or 'all'."
+            f"animal is {animal!r}; the study has {', '.join(map(repr, names))}. Name one of these, 'each' or 'all'."
         )
     for individual, name in enumerate(names):
         if animal in (EACH, name):
@@ -291,7 +291,7 @@ def _states(model: BehaviourModel, level: int, state: str, start: Start) -> Iter
     names = model.names(level)
     if state not in (EACH, *names):
         raise InputFormatError(
-            f"--state is {state!r}; at the level of {level} states there are {', '.join(map(repr, names))}. Name one "
+            f"state is {state!r}; at the level of {level} states there are {', '.join(map(repr, names))}. Name one "
             "of these, or 'each'."
         )
     for k, name in enumerate(names):

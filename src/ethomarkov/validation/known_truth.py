@@ -51,8 +51,10 @@ class TruthRow(Result):
         Limits of its interval.
     level
         Coverage of the interval.
-    over, n
-        What the interval was taken over, in words, and how many.
+    over
+        What the interval was taken over, in words.
+    n
+        Number of animals or blocks behind the interval.
     note
         What a reader should know about the estimate.
     """

@@ -61,6 +61,16 @@ def test_the_curve_is_the_coverage_over_that_of_all_states(found, model):
     assert food_curve(found.coverage, model.tree.measures_at(2)).n_runs == 12
 
 
+def test_the_table_lists_every_state_at_every_radius(found):
+    table = found.table()
+    assert len(table) == found.curve.probability.size
+    one = table[(table.state == found.curve.names[1])]
+    np.testing.assert_array_equal(one.radius, found.curve.radii)
+    np.testing.assert_array_equal(one.probability, found.curve.probability[1])
+    np.testing.assert_allclose(one.coverage, found.coverage.share[1].mean(axis=0))
+    assert found.headline().endswith(found.matching.headline())
+
+
 def test_neither_cores_nor_the_clock_matter_but_the_seed_does(model, found):
     again = forage_states(model, 2, dataclasses.replace(RULE, seconds=30.1), threads=2)
     np.testing.assert_array_equal(again.coverage.share, found.coverage.share)

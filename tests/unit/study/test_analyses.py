@@ -9,6 +9,7 @@ import warnings
 
 import pytest
 
+from ethomarkov._core.result import field_notes
 from ethomarkov.exceptions import EthomarkovWarning, InputFormatError, SettingsError
 from ethomarkov.io.digest import digest
 from ethomarkov.study import Study, run_study
@@ -261,3 +262,9 @@ def test_an_analysis_that_is_killed_at_every_write_goes_on(answers, small, monke
     with Store(small).locked():  # as the next run does
         pass
     assert [file.suffix for file in (small / RESULTS_FOLDER).iterdir()] == [".nc"]
+
+
+@pytest.mark.parametrize("analysis", ANALYSES, ids=lambda analysis: analysis.name)
+def test_every_setting_of_an_analysis_is_explained(analysis):
+    """In a notebook, a question mark shows them."""
+    assert list(field_notes(analysis.function)) == list(analysis.settings)

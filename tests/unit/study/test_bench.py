@@ -8,7 +8,7 @@ import pytest
 from ethomarkov.exceptions import InputFormatError
 from ethomarkov.study import Settings
 from ethomarkov.study.bench import (
-    KEEPING,
+    STORING,
     Bench,
     Machine,
     StageCost,
@@ -93,7 +93,7 @@ def test_the_paper_is_twelve_worms_of_35_minutes():
 def test_every_stage_is_timed_at_every_size():
     reported = []
     found = bench_study((2, 1, 2), TINY, seconds=60.0, progress=lambda what, done, total: reported.append(done / total))
-    assert found.stages == (*(stage.name for stage in KEPT), KEEPING)
+    assert found.stages == (*(stage.name for stage in KEPT), STORING)
     assert found.sizes == (960, 1920)
     assert all(len(found.of(stage)) == 2 for stage in found.stages)
     assert all(cost.seconds >= 0 and cost.cpu_seconds >= 0 and cost.peak_gb > 0.01 for cost in found.costs)

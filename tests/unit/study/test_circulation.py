@@ -51,6 +51,10 @@ def test_of_a_study(study):
     assert (found.low <= found.net).all()
     assert (found.net <= found.high).all()
     assert 0 <= found.share <= 1
+    table = found.table().set_index(["from", "to"])
+    assert len(table) == len(found.names) * (len(found.names) - 1)
+    assert table.net[found.names[0], found.names[1]] == found.net[0, 1]
+    assert table.low[found.names[1], found.names[0]] == found.low[1, 0]
     # what goes into a state comes out of it, but for the first and last pairs of every stretch
     assert np.abs(found.net.sum(axis=1)).max() < 0.2
 

@@ -148,7 +148,7 @@ def test_a_state_is_asked_for_by_its_new_name(small):
     study = rewrite(Study.load(small), names=NAMES)
     found = study.compute("state_runs", level=2, state="crawl", n_runs=2, minutes=0.25)
     assert [one.name for one in found.runs] == ["crawl"]
-    with pytest.raises(InputFormatError, match=r"--state is 'walk'; .* there are .*'crawl'"):
+    with pytest.raises(InputFormatError, match=r"state is 'walk'; .* there are .*'crawl'"):
         study.compute("state_runs", level=2, state="walk", n_runs=2, minutes=0.25)
 
 
@@ -174,7 +174,10 @@ def test_animals_keep_their_names(small):
 @pytest.mark.parametrize(
     ("text", "new"),
     [
-        ("Not reproduced by the model: transition rate out of run, reversals.", "transition rate out of crawl, reversals."),
+        (
+            "Not reproduced by the model: transition rate out of run, reversals.",
+            "transition rate out of crawl, reversals.",
+        ),
         ("Not reproduced by the model: transition rate out of run.", "transition rate out of crawl."),
         ("Not reproduced by the model: transition rate out of run fast.", "transition rate out of run fast."),
         ("'run' cannot be simulated alone: 'pirouette' is.", "'crawl' cannot be simulated alone: 'turn' is."),

@@ -47,8 +47,29 @@ def test_one_animal_by_name_and_all_together(model):
 
 
 def test_an_unknown_animal_is_named_with_those_that_exist(model):
-    with pytest.raises(InputFormatError, match=r"--animal is 'worm_07'; the study has 'worm_00', .* 'each' or 'all'"):
+    with pytest.raises(InputFormatError, match=r"animal is 'worm_07'; the study has 'worm_00', .* 'each' or 'all'"):
         run_animals(model, "worm_07", HOW)
+
+
+def test_the_table_has_a_row_for_every_animal(model):
+    found = run_animals(model, "each", dataclasses.replace(HOW, seconds=405.0))
+    table = found.table()
+    assert table.name.tolist() == list(model.individuals)
+    for k, one in enumerate(found.runs):
+        assert table.speed[k] == pytest.approx(one.speed.mean())
+        assert table.speed_low[k] <= table.speed[k] <= table.speed_high[k]
+        assert table.diffusion[k] == pytest.approx(one.diffusion.coefficient.mean())
+        assert table.diffusion_low[k] <= table.diffusion[k] <= table.diffusion_high[k]
+        assert table.reversals_per_min[k] == pytest.approx(one.event_rates[:, 0].mean())
+        assert one.table().diffusion.mean() == pytest.approx(table.diffusion[k])
+    assert (table.runs == 3).all()
+    assert found.headline() == "9 runs of worm_00, worm_01, worm_02"
+
+
+def test_runs_too_short_for_a_diffusion_coefficient_have_none_in_the_table(model):
+    found = run_animals(model, model.individuals[0], HOW)
+    assert found.table().diffusion.isna().all()
+    assert found.runs[0].table().diffusion.isna().all()
 
 
 def test_without_measured_paths_runs_are_in_body_lengths(unmeasured):
@@ -116,7 +137,7 @@ def test_a_state_that_cannot_run_alone_is_told(model):
 
 
 def test_an_unknown_state_is_named_with_those_that_exist(model):
-    with pytest.raises(InputFormatError, match=r"--state is 'rum'; at the level of 2 states there are .*'pirouette'"):
+    with pytest.raises(InputFormatError, match=r"state is 'rum'; at the level of 2 states there are .*'pirouette'"):
         run_states(model, 2, "rum", HOW)
 
 
@@ -134,6 +155,17 @@ def test_every_animal_is_observed_beside_its_runs(model):
         [dataclasses.astuple(check)[3:] for check in found.animals[1].check.checks],
         [dataclasses.astuple(check)[3:] for check in alone.check.checks],
     )
+
+
+def test_the_table_lists_every_statistic_of_every_animal(model):
+    found = observe_animals(model, 3, seed=7)
+    table = found.table()
+    checks = [check for one in found.animals for check in one.check.checks]
+    assert list(zip(table.animal, table.statistic, strict=True)) == [(one.animal, one.statistic) for one in checks]
+    np.testing.assert_array_equal(table.data, [one.data for one in checks])
+    assert table.agrees.tolist() == [one.agrees if one.is_known else "" for one in checks]
+    n_known = sum(one.is_known for one in checks)
+    assert found.headline().startswith(f"3 animals, {sum(one.agrees for one in checks)} of {n_known} statistics")
 
 
 def test_the_reason_is_given_where_no_animal_has_a_model(model):

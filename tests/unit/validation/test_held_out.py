@@ -129,6 +129,9 @@ def test_animals_alike_gain_the_mutual_information_and_a_single_one_is_cut_into_
     assert interval.estimate == pytest.approx(mutual_information(KNOWN, 1), abs=0.05)
     assert interval.low < interval.estimate < interval.high
     assert "4 animals" in found.explain()
+    np.testing.assert_allclose(found.table().gain_over_memoryless, found.gain())
+    assert found.table().held_out.tolist() == list(found.names)
+    assert found.headline().startswith(f"{found.gain().mean():.3g} bit/s more than occupancy alone")
     single = predict_held_out(animals_of([KNOWN], n_frames=12_000), RULE, n_blocks=6)
     assert single.over == "blocks"
     assert single.names[0] == "block 1 of 6"

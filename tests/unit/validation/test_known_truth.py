@@ -183,6 +183,9 @@ class TestWords:
         known = KnownTruth(rows=(row(), row(true=9.0), row(COUNT)))
         assert known.sentence.startswith("1 of 2 intervals contain the truth (95 % intervals over 6 animals;")
         assert KnownTruth(rows=(row(COUNT),)).sentence == "No interval could be had."
+        assert known.headline() == "1 of 2 intervals contain the truth"
+        assert known.table().contains.tolist() == [True, False, None]
+        assert known.table().true.tolist() == [3.32, 9.0, 3.32]
 
 
 class TestHeld:

@@ -167,6 +167,16 @@ def test_mixing_is_the_first_time_above_the_share():
     assert found.mixing_time(0.4).estimate == 0.5
 
 
+def test_the_headline_gives_the_mixing_time_and_the_table_every_error():
+    found = error_of([[0, 5, 9.5, 9.6, 9], [0, 5, 9.5, 9.6, 9]], [10, 10])
+    assert found.headline() == "mixed after 1.5 s, predicted from data, 2 animals"
+    assert error_of([[0, 1, 2]], [10]).headline() == "not mixed within 1 s, predicted from data, 1 animal"
+    assert error_of([[np.nan] * 3], [np.nan]).headline() == "nothing was compared"
+    table = found.table()
+    assert table[table.individual == "1"].error.tolist() == [0, 5, 9.5, 9.6, 9]
+    assert table.time_s.tolist() == [0, 0.5, 1, 1.5, 2] * 2
+
+
 def test_what_does_not_mix_is_infinite():
     mixing = error_of([[0, 1, 2], [0, 9, 10]], [10, 10]).mixing_time()
     assert mixing.estimate == np.inf

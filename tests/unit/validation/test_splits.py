@@ -138,6 +138,10 @@ def test_shapes_follow_splits_animals_runs_and_the_statistic():
     assert found.individuals == ("animal 0", "animal 1")
     test = cut_out(postures, splits[1].test).cut(1)
     np.testing.assert_allclose(found.comparisons["spread"].test[1, 1], np.nanstd(test.values, axis=0), rtol=1e-6)
+    table = found.table().query("statistic == 'spread' and animal == 'animal 1'")
+    np.testing.assert_allclose(table.test_mean, found.comparisons["spread"].test[:, 1].mean(axis=0))
+    np.testing.assert_allclose(table.simulated_mean, found.comparisons["spread"].simulated[:, 1].mean(axis=(0, 1)))
+    assert found.headline().startswith("2 splits, held out, 2 animals: ")
 
 
 def test_threads_do_not_change_the_result():
@@ -235,7 +239,7 @@ def test_an_animal_without_test_frames_is_named():
         cross_validate(postures, SMALL, [Split.from_held_out(postures.segments, held_out, "first")], STATISTICS)
 
 
-def test_leaks_are_only_measured_between_an_honest_and_a_leaky_one():
+def test_leaks_are_only_measured_between_a_held_out_one_and_one_as_published():
     postures = wandering(1)
     splits = block_splits(postures.segments, 5, 1, 2, rng=0)
     held_out = cross_validate(postures, SMALL, splits, STATISTICS)

@@ -103,6 +103,10 @@ def test_agreements_average_the_checks(found, model):
         assert row.data.n == row.n_animals
         assert row.unit == checks[0].unit
     assert [row.name for row in found.agreements] == list(by_animal[0])
+    table = found.table()
+    assert table.statistic.tolist() == [row.name for row in found.agreements]
+    np.testing.assert_array_equal(table.data, [row.data.estimate for row in found.agreements])
+    assert found.headline() == f"{table.agrees.sum()} of {len(table)} statistics agree, 3 animals"
 
 
 def test_units_are_not_averaged_with_each_other_nor_the_unknown_with_the_known(found):

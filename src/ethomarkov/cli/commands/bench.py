@@ -102,7 +102,7 @@ def _total(found: "Bench", n_frames: int) -> float:
 
 
 def _notes(found: "Bench") -> list[str]:
-    from ethomarkov.study.bench import KEEPING
+    from ethomarkov.study.bench import STORING
 
     cores = count_of(found.threads, "core")
     sizes = ", ".join(f"{size:,}" for size in found.sizes)
@@ -114,7 +114,7 @@ def _notes(found: "Bench") -> list[str]:
     return [
         f"Machine: {found.machine.sentence}. Used: {cores}.",
         f"Seconds on the clock for {sizes} frames and {found.settings.n_states} microstates; CPU seconds and memory "
-        f"at the most frames. Memory is the largest of the process so far. {KEEPING!r} is writing results.",
+        f"at the most frames. Memory is the largest of the process so far. {STORING!r} is writing results.",
         "Growth: CPU time grows as the number of frames to this power; – where it is too short to tell. Extrapolated "
         "by that power or along a straight line, whichever gives more.",
         f"First use compiles kernels, which took up to {found.first_use_seconds:.0f} s and is in no row.",

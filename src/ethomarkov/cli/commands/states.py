@@ -1,4 +1,4 @@
-"""The states of a study: a tree of behaviours with names and kinetics."""
+"""The states of a study: their tree, with names and kinetics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
