@@ -385,7 +385,7 @@ class TestShown:
         symbols = Symbols.from_labels([[0, 2, -1], [1]], rate=2.0, n_states=5)
         assert symbols.table()["microstate"].tolist() == [0, 2, -1, 1]
         assert symbols.table()["time"].tolist() == [0.0, 0.5, 1.0, 0.0]
-        assert symbols.headline() == "5 microstates in 4 frames of 2 animals, 2 s at 2 Hz, 25 % missing"
+        assert symbols.headline() == "5 states in 4 frames of 2 animals, 2 s at 2 Hz, 25 % missing"
         with pytest.raises(InputFormatError, match="A label is 2, but n_states=2"):
             Symbols.from_labels([0, 2], rate=2.0, n_states=2)
 

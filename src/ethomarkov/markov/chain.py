@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from ethomarkov._core.arrays import is_count, one_rate
+from ethomarkov._core.arrays import is_count, numbers, one_rate
 from ethomarkov._core.optional import require
 from ethomarkov._core.result import Result, array_field, freeze_arrays, unit_field
 from ethomarkov._core.types import FloatArray, IntArray, PlainArrays
@@ -87,8 +88,23 @@ class MarkovChain(Result):
         return cls.from_counts(counts, symbols.sampling.seconds(lag_frames))
 
     @classmethod
-    def from_counts(cls, counts: sparse.csr_array, lag: float) -> "MarkovChain":
-        """Normalise counts on their largest connected set."""
+    def from_counts(cls, counts: Any, lag: float) -> "MarkovChain":  # noqa: ANN401 (a matrix of any kind)
+        """Normalise counts on their largest connected set.
+
+        Parameters
+        ----------
+        counts
+            Transitions from each state (row) to each other one (column), as a sparse or a plain square array.
+        lag
+            Seconds between a state and the next.
+
+        Examples
+        --------
+        >>> MarkovChain.from_counts([[8, 2], [2, 8]], lag=1.0).transition.toarray().tolist()
+        [[0.8, 0.2], [0.2, 0.8]]
+        """
+        if not sparse.issparse(counts):
+            counts = _square(counts)
         states = largest_connected_set(counts)
         inner = counts[states][:, states]
         leaving = np.asarray(inner.sum(axis=1))
@@ -185,3 +201,14 @@ class MarkovChain(Result):
             n_states=self.n_states,
             lag=self.lag,
         )
+
+
+def _square(counts: ArrayLike) -> sparse.csr_array:
+    """Take plain counts, which have to be a square of numbers that are not negative."""
+    plain = numbers(counts, "Counts of transitions")
+    if plain.ndim != 2 or plain.shape[0] != plain.shape[1] or not (plain >= 0).all():
+        raise InputFormatError(
+            f"Counts of transitions have the shape {plain.shape}, or some are negative or missing; a square of numbers "
+            "from 0 on is needed, a row for each state."
+        )
+    return sparse.csr_array(plain)

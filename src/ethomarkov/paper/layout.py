@@ -75,5 +75,5 @@ def describe_study(results: Results) -> str:
     return (
         f"{count_of(n_animals, 'animal')}, {minutes:.3g} min in all at {sampling.rate:g} Hz; {settings.n_modes} modes, "
         f"sequences of {settings.n_delays} frames ({sampling.seconds(settings.n_delays):.3g} s), {chain.states.size} "
-        f"of {settings.n_states} microstates in the chain, lag {chain.lag:.3g} s, seed {settings.seed}."
+        f"of {settings.n_states} microstates in the chain, lag {chain.lag:.6g} s, seed {settings.seed}."
     )

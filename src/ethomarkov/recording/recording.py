@@ -51,6 +51,11 @@ class Recording(Result):
     dataset: xr.Dataset
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dataset, xr.Dataset):
+            raise InputFormatError(
+                f"A recording is not made from a {type(self.dataset).__name__}. Use Recording.from_arrays(arrays, "
+                "rate=16.0) for arrays, ethomarkov.read(files) for files."
+            )
         schema.validate(self.dataset)
 
     @classmethod
@@ -202,6 +207,10 @@ class Recording(Result):
         if self.centroid is not None:
             columns |= {f"{schema.CENTROID}_{axis}": self.centroid[:, k] for k, axis in enumerate(schema.SPACE)}
         return frame_table(self.segments, self.time, columns)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Give the dataset in the layout of `ethomarkov.recording.schema`."""
+        return self.dataset
 
     @property
     def kind(self) -> schema.Kind:

@@ -151,7 +151,7 @@ class ModelChoice(Result):
         """Explain the choice in one sentence, and how to set it."""
         return (
             f"Used sequences of {count_of(self.n_delays, 'frame')}, {self.n_states} microstates and a lag of "
-            f"{self.lag:.3g} s, because {'; '.join(self.reason)}. To do otherwise: --delays, --microstates, --lag."
+            f"{self.lag:.6g} s, because {'; '.join(self.reason)}. To do otherwise: --delays, --microstates, --lag."
         )
 
     def verdict(self) -> str:
@@ -166,7 +166,7 @@ class ModelChoice(Result):
     def headline(self) -> str:
         """Give the sequence length, the number of microstates and the lag."""
         n_delays, n_states = count_of(self.n_delays, "frame"), count_of(self.n_states, "microstate")
-        return f"K = {n_delays}, N = {n_states}, τ = {self.lag:.3g} s"
+        return f"K = {n_delays}, N = {n_states}, τ = {self.lag:.6g} s"
 
     def table(self) -> "pd.DataFrame":
         """List all candidates of K, N and τ with their scores, and which ones were chosen.

@@ -69,7 +69,7 @@ class Symbols(Result):
         Examples
         --------
         >>> Symbols.from_labels([0, 0, 1, 0], rate=4.0).headline()
-        '2 microstates in 4 frames of 1 animal, 1 s at 4 Hz, 0 % missing'
+        '2 states in 4 frames of 1 animal, 1 s at 4 Hz, 0 % missing'
         """
         parts = {
             name: whole_numbers(_one_column(part, name), f"The labels of {name!r}")
@@ -91,8 +91,8 @@ class Symbols(Result):
         )
 
     def headline(self) -> str:
-        """Give the number of microstates, the duration and what is missing in one line."""
-        frames = f"{count_of(self.n_states, 'microstate')} in {count_of(self.segments.n_rows, 'frame')}"
+        """Give the number of states, the duration and what is missing in one line."""
+        frames = f"{count_of(self.n_states, 'state')} in {count_of(self.segments.n_rows, 'frame')}"
         return f"{frames} of {describe_frames(self.segments, self.sampling)}"
 
     def table(self) -> "pd.DataFrame":
