@@ -192,7 +192,13 @@ def test_an_unknown_option_is_named_with_those_that_exist(small):
 
 def test_an_option_that_is_needed_is_asked_for(small):
     with pytest.raises(SettingsError, match="foraging needs level"):
-        Study.load(small).compute("foraging")
+        Study.load(small).graph.result("foraging")
+
+
+def test_the_finest_level_is_meant_where_none_is_named(small):
+    study = Study.load(small)
+    assert study.compute("circulation").names == study.names(study.finest)
+    assert study.compute("circulation", level=2).names == study.names(2)
 
 
 def test_an_unknown_result_is_named_with_those_that_exist(small):
