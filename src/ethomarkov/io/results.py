@@ -176,9 +176,10 @@ def read_through(path: str) -> None:
     with open_hdf5(path) as file:
         file.visit(names.append)
         for name in names:
-            dict(file[name].attrs)
-            if isinstance(file[name], h5py.Dataset):
-                read_values(file[name])
+            item = file[name]
+            dict(item.attrs)
+            if isinstance(item, h5py.Dataset):
+                read_values(item)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

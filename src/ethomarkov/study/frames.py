@@ -285,7 +285,7 @@ def _coordinate_names(study: "Study") -> set[str]:
 def _attrs(study: "Study") -> dict[str, Any]:
     animals = study.animals
     n_all, n_here = len(animals.individuals), len(study.individuals)
-    about = f"All {count_of(n_all, 'animal')} of the study."
+    about = f"All {n_all} animals of the study." if n_all > 1 else "The one animal of the study."
     if n_here < n_all:
         about = (
             f"{count_of(n_here, 'animal')} of {n_all}, as examples: the recordings were read a few at a time. The "
