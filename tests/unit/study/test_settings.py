@@ -144,7 +144,7 @@ def test_settings_are_written_back_complete(tmp_path):
     assert set(again.values) == set(Settings.model_fields)
     comments = [line for line in again.text.splitlines() if line.startswith("# ")]
     assert len(comments) == 1 + len(Settings.model_fields)
-    assert "# Normal over tangential drag, α." in comments
+    assert "# Normal over tangential drag of the body, α." in comments
 
 
 def test_what_the_recording_decides_is_left_out(tmp_path):

@@ -53,7 +53,7 @@ def run(
         Only say what would be computed, and about how long it would take.
     settings
         A TOML file of settings, named as in the report (n_states = 500, names = {"slow dorsal" = "head casting"});
-        options go before it.
+        options given here override it.
     """
     from ethomarkov.cli.outcome import print_outcome, print_plan, write_outcome
     from ethomarkov.cli.work import count_cores
