@@ -12,6 +12,7 @@ from ethomarkov.cli.next_step import next_step
 from ethomarkov.cli.options import RunningOptions
 from ethomarkov.cli.progress import current_progress, end_progress, tell
 from ethomarkov.cli.terminal import show_duration
+from ethomarkov.study.files import find_study
 
 if TYPE_CHECKING:  # the frame itself needs no numerical package
     from ethomarkov._core.types import Progress
@@ -185,9 +186,10 @@ def open_study(study: Path, running: RunningOptions, out: Path | None, folder: s
     folder
         Its name; empty for the study's directory itself.
     """
+    file = find_study(study)
     from ethomarkov.study import Study
 
-    home = study if study.is_dir() else study.parent
+    home = file.parent
     loaded = Study.load(study)
     if out is not None and not is_writable(home):
         loaded.keep_in(out)

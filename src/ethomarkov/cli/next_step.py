@@ -21,7 +21,7 @@ STEPS = (
 
 
 def next_step(study: Path, *, kept: Path | None = None, crawls: bool = True) -> str:
-    """Choose the command to type next: the first that this study was not asked yet, then its report and its export.
+    """Choose the command to type next: the first that this study was not asked yet, then report, export, figures.
 
     Parameters
     ----------
@@ -40,7 +40,9 @@ def next_step(study: Path, *, kept: Path | None = None, crawls: bool = True) -> 
             return typed(command, study, *elsewhere)
     if not elsewhere and _is_old(study / REPORT_FILE, study / RESULTS_FOLDER):
         return typed("report", study)
-    return typed("export", study, *(elsewhere or ["--out", str(study / "export")]))
+    if not elsewhere and not (study / "figures").exists() and (study / "export").exists():
+        return typed("figures", study)
+    return typed("export", study, *elsewhere)
 
 
 def typed(command: str, *arguments: object) -> str:

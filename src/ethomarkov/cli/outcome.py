@@ -1,12 +1,11 @@
 """What a run leaves behind, and what it says in the end."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from ethomarkov._core.types import Progress
 from ethomarkov.cli.desk import Frame
-from ethomarkov.cli.next_step import next_step, typed_again
-from ethomarkov.cli.terminal import make_table, show_duration, summary_table
+from ethomarkov.cli.next_step import next_step
+from ethomarkov.cli.terminal import make_table, summary_table
 from ethomarkov.io.spreadsheet import write_table
 from ethomarkov.report.page import write_report
 from ethomarkov.report.results import StudyResults
@@ -15,10 +14,7 @@ from ethomarkov.report.summary_file import write_summary
 from ethomarkov.report.tables import animal_tables
 from ethomarkov.study import Study
 from ethomarkov.study.files import REPORT_FILE, STUDY_FILE
-from ethomarkov.study.graph import PlannedStage
 from ethomarkov.validation.known_truth import KnownTruth
-
-ACTIONS = {"keep": "kept", "compute": "computed", "check": "computed, unless its input proves the same"}
 
 
 def write_outcome(study: Study, directory: Path, progress: Progress | None = None) -> Figures:
@@ -65,15 +61,3 @@ def print_truth(frame: Frame, known: KnownTruth) -> None:
     frame.show("", table)
     frame.say(f"\nThese worms are synthetic, so the truth is known. {known.sentence}")
     frame.say(*(f"{row.quantity}: {row.note}" for row in known.rows if row.note))
-
-
-def print_plan(frame: Frame, planned: Sequence[PlannedStage], directory: Path) -> None:
-    """Print what a run would do."""
-    table = make_table("stage", "would be", "because", "about", left=("stage", "would be", "because"))
-    for one in planned:
-        time = "" if one.action == "keep" else show_duration(one.seconds)
-        table.add_row(one.stage.replace("_", " "), ACTIONS[one.action], one.reason, time)
-    frame.show(table)
-    total = show_duration(sum(one.seconds for one in planned))
-    frame.say(f"\nAbout {total} of computing into {directory}; times are estimates. Nothing was computed or written.")
-    frame.next(typed_again(without=["--dry-run"]))

@@ -52,7 +52,7 @@ from ethomarkov.study.asking import Analysis, Stored
 from ethomarkov.study.circulation import Circulation
 from ethomarkov.study.circulation import circulation as net_transitions
 from ethomarkov.study.counts import AnimalTable
-from ethomarkov.study.files import STUDY_FILE
+from ethomarkov.study.files import find_study
 from ethomarkov.study.frames import frame_dataset, frame_table, overview, study_bouts
 from ethomarkov.study.graph import Graph, PlannedStage
 from ethomarkov.study.provenance import PROVENANCE_FILE, read_inputs, write_provenance
@@ -522,8 +522,7 @@ class Study:
         stages
             All that can be asked of it.
         """
-        file = Path(directory)
-        file = file / STUDY_FILE if file.is_dir() else file
+        file = find_study(Path(directory))
         groups = _study_groups(file)
         store = Store(file.parent)
         entries = {name: Entry.from_attrs(name, attrs, file) for name, attrs in groups.items() if name}
@@ -543,8 +542,6 @@ class Study:
 
 def _study_groups(file: Path) -> dict[str, dict[str, Any]]:
     """Read what a study file says about itself and its stages, checking that it is one."""
-    if not file.exists():
-        raise InputFormatError(f"{file}: no study there. Make one with `ethomarkov run FILES --out DIRECTORY`.")
     groups = load_group_attrs(file)
     schema = groups[""].get("schema")
     if schema != STUDY_SCHEMA:

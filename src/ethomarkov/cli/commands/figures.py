@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from ethomarkov.cli.desk import Frame
 from ethomarkov.cli.next_step import next_step
 from ethomarkov.cli.options import RunningOptions
+from ethomarkov.study.files import find_study
 
 DEFAULT = RunningOptions()
 
@@ -32,13 +33,13 @@ def figures(
     out
         Directory for figures (PDF and PNG) and captions; `figures` in the study's own by default.
     """
+    home = find_study(study).parent
     from ethomarkov.cli.outcome import crawls
     from ethomarkov.paper.figures import CAPTIONS_FILE, choose_figures, share_figures, write_paper_figures
     from ethomarkov.paper.results import open_results
 
     choose_figures(only)
     results = open_results(study)
-    home = study if study.is_dir() else study.parent
     target = out or home / "figures"
     frame = Frame(out=target, running=running)
     with frame.working() as (threads, progress), share_figures(study, only, threads=threads) as shared:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ethomarkov.cli.desk import Frame
 from ethomarkov.cli.next_step import next_step
+from ethomarkov.study.files import find_study
 
 
 def report(study: Path, *, out: Path | None = None) -> None:
@@ -16,13 +17,13 @@ def report(study: Path, *, out: Path | None = None) -> None:
     out
         File of the page; `report.html` in the study's directory by default.
     """
+    home, frame = find_study(study).parent, Frame()
     from ethomarkov.cli.outcome import crawls
     from ethomarkov.io.atomic import atomic_path, check_writable
     from ethomarkov.paper.results import open_results
     from ethomarkov.report.page import held_sections, render_report
     from ethomarkov.study.files import REPORT_FILE
 
-    home, frame = study if study.is_dir() else study.parent, Frame()
     target = out or home / REPORT_FILE
     results = open_results(study)
     check_writable(target.parent)

@@ -13,7 +13,7 @@ from ethomarkov.cli.options import RunningOptions, require_at_least
 from ethomarkov.cli.settings_options import chosen_settings, given_settings, make_options
 from ethomarkov.cli.terminal import make_table
 from ethomarkov.exceptions import EthomarkovError, InputFormatError
-from ethomarkov.study.files import STUDY_FILE
+from ethomarkov.study.files import STUDY_FILE, find_study
 
 if TYPE_CHECKING:
     from ethomarkov._core.types import FloatArray
@@ -70,6 +70,7 @@ def states(
     require_at_least(seeds, 0, "--seeds")
     chosen_settings(tree, None, None)  # refuses what is not possible
     new_names, changes = _renames(rename), {"n_behaviours": None} | given_settings(tree)
+    _check_file(study)
     from ethomarkov.io.atomic import check_writable
     from ethomarkov.model.behaviour import MACRO
     from ethomarkov.report.bouts import write_bouts
@@ -77,7 +78,7 @@ def states(
     from ethomarkov.report.tables import state_tables
     from ethomarkov.study.study import regrow_study
 
-    desk = open_study(_checked(study), running, out, "states")
+    desk = open_study(study, running, out, "states")
     check_writable(desk.home)
     with desk.working():
         desk.study = regrow_study(desk.study, new_names, **changes)
@@ -104,14 +105,13 @@ def _over_seeds(desk: Desk, n_seeds: int) -> "FloatArray":
     return overlap
 
 
-def _checked(study: Path) -> Path:
+def _check_file(study: Path) -> None:
     """Refuse a file that the new tree could not be written into."""
-    if not study.is_dir() and study.name != STUDY_FILE:
+    if find_study(study).name != STUDY_FILE:
         raise InputFormatError(
             f"{study}: the new tree is written into {STUDY_FILE}, which this file is not. Rename it, or name the "
             "directory that `ethomarkov run` wrote."
         )
-    return study
 
 
 def _renames(given: Sequence[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from ethomarkov.cli.desk import Frame
 from ethomarkov.cli.next_step import next_step
 from ethomarkov.cli.terminal import summary_table
 from ethomarkov.report.summary_file import read_summary
+from ethomarkov.study.files import find_study
 
 
 def summary(study: Path, *, json_: Annotated[bool, Parameter(name="--json", negative=())] = False) -> None:
@@ -22,7 +23,7 @@ def summary(study: Path, *, json_: Annotated[bool, Parameter(name="--json", nega
     json_
         Print JSON for programs.
     """
-    home = study if study.is_dir() else study.parent
+    home = find_study(study).parent
     figures = read_summary(home)
     if figures is None:
         from ethomarkov.report.summary import key_figures
