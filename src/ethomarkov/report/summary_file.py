@@ -8,7 +8,7 @@ from typing import Any
 
 from ethomarkov.exceptions import OutputError
 from ethomarkov.io.atomic import atomic_path
-from ethomarkov.io.seal import SEAL
+from ethomarkov.io.seal import check_seal
 from ethomarkov.study.files import STUDY_FILE, SUMMARY_FILE
 
 KEY = "key"
@@ -25,8 +25,8 @@ def read_summary(directory: Path) -> dict[str, Any] | None:
     """
     try:
         figures = json.loads((directory / SUMMARY_FILE).read_text(encoding="utf-8"))
-        return figures if figures.pop(KEY) == _key(directory) else None
-    except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        return figures if figures.pop(KEY) == _key(directory, figures) else None
+    except (OSError, ValueError, LookupError, AttributeError, TypeError):  # also about a damaged study
         return None
 
 
@@ -43,18 +43,17 @@ def write_summary(directory: Path, figures: dict[str, Any]) -> dict[str, Any]:
     plain = as_json(figures)
     try:
         with atomic_path(directory / SUMMARY_FILE) as temporary:
-            text = json.dumps(plain | {KEY: _key(directory)}, indent=2, allow_nan=False)
+            text = json.dumps(plain | {KEY: _key(directory, plain)}, indent=2, allow_nan=False)
             temporary.write_text(text + "\n", encoding="utf-8")
     except OutputError:  # a study that may only be read
         pass
     return plain
 
 
-def _key(directory: Path) -> str:
-    """Give the fingerprint of a study, from the digest at the end of its file, and of the code of this package."""
-    with (directory / STUDY_FILE).open("rb") as file:
-        file.seek(-SEAL.size, 2)
-        hasher = hashlib.blake2b(file.read(), digest_size=16)
+def _key(directory: Path, figures: dict[str, Any]) -> str:
+    """Give the fingerprint of an undamaged study, of its key figures, and of the code of this package."""
+    hasher = hashlib.blake2b(check_seal(directory / STUDY_FILE), digest_size=16)
+    hasher.update(json.dumps(figures).encode())
     for source in sorted(ROOT.rglob("*.py")):
         hasher.update(source.read_bytes())
     return hasher.hexdigest()
