@@ -124,22 +124,6 @@ class Desk(Frame):
         self.announce(sum(one.seconds for one in self.study.graph.plan([name], **options)))
         return self.study.compute(name, **options)
 
-    def affordable(self, name: str, most: int, least: int, **options: Any) -> int:  # noqa: ANN401
-        """Choose the number of runs of an analysis by the data, so that it takes about a minute on two cores.
-
-        Parameters
-        ----------
-        name
-            Of the analysis.
-        most, least
-            Limits of the number.
-        options
-            Its other settings.
-        """
-        from ethomarkov.study.effort import affordable_runs
-
-        return affordable_runs(self.study.graph.estimate(name, n_runs=1, **options), least=least, most=most)
-
     def write(self, tables: Mapping[str, Rows]) -> None:
         """Write tables as CSV; those without rows are left out."""
         from ethomarkov.io.spreadsheet import write_table

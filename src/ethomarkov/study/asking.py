@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from ethomarkov.exceptions import SettingsError
+from ethomarkov.study.effort import LIMITS, scaled_options
 from ethomarkov.study.stage import Stage, producers
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Analysis(Generic[Value]):
 
     def __call__(self, study: "Study", **options: Any) -> Value:  # noqa: ANN401 (settings of the analysis)
         """Give the result for a study, as ``Study.kinetics(study, level=3)``."""
-        return cast("Value", study.compute(self._stage.name, **options))
+        return self.__get__(study, type(study))(**options)
 
 
 class Asked(Generic[Value]):
@@ -86,7 +87,8 @@ class Asked(Generic[Value]):
         names = list(self.__signature__.parameters)
         if len(values) > len(names):
             raise SettingsError(f"{self.__name__} takes at most {len(names)} settings: {', '.join(names)}.")
-        return cast("Value", self._study.compute(self.__name__, **dict(zip(names, values, strict=False)), **options))
+        given = scaled_options(self._study, self.__name__, {**dict(zip(names, values, strict=False)), **options})
+        return cast("Value", self._study.compute(self.__name__, **given))
 
     def __repr__(self) -> str:
         first = (self.__doc__ or "").strip().partition("\n")[0]
@@ -102,5 +104,7 @@ def _signature(stage: Stage, stages: Sequence[Stage]) -> inspect.Signature:
         own = {name: default for name, default in one.settings.items() if default is not inspect.Parameter.empty}
         settings |= {**own, **({"level": None} if "level" in one.settings and "level" not in own else {})} | settings
         waiting += [made_by[need] for need in one.needs if need in made_by and made_by[need].role == "analysis"]
+    if stage.name in LIMITS:  # chosen by the data
+        settings |= dict.fromkeys({"n_runs", "minutes", "entry_walks"} & set(settings))
     either = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, either, default=value) for name, value in settings.items()])

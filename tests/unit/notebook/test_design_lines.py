@@ -142,6 +142,22 @@ class TestStudy:
     def test_validation_with_a_picture(self, study):
         assert isinstance(study.validation(n_runs=4).plot(), Axes)
 
+    def test_runs_are_as_long_as_the_recordings_and_as_many_as_take_a_minute(self, study):
+        from ethomarkov.study.effort import scaled_options
+
+        chosen = scaled_options(study, "runs", {"animal": "each"})
+        assert chosen["minutes"] == pytest.approx(2.0)
+        assert 20 <= chosen["n_runs"] <= 1000
+        assert scaled_options(study, "runs", {"n_runs": 3, "minutes": 1.0}) == {"n_runs": 3, "minutes": 1.0}
+        assert scaled_options(study, "validation", {"n_runs": 4}) == {"n_runs": 4, "entry_walks": 4}
+        assert scaled_options(study, "kinetics", {}) == {}
+
+    def test_larger_studies_get_fewer_runs(self, study, monkeypatch):
+        from ethomarkov.study.effort import scaled_options
+
+        monkeypatch.setattr(type(study.graph), "estimate", lambda *_, **__: 1.0)
+        assert scaled_options(study, "runs", {})["n_runs"] == 100
+
     def test_the_finest_level_by_default(self, study):
         assert study.circulation().names == study.names(study.finest)
 

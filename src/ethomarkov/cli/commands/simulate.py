@@ -12,7 +12,6 @@ from ethomarkov.cli.desk import Desk, open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.terminal import make_table
 from ethomarkov.exceptions import InputFormatError
-from ethomarkov.study.defaults import MOST_RUNS
 
 if TYPE_CHECKING:
     from ethomarkov._core.interval import Interval
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from ethomarkov.validation.runs import Runs
 
 DEFAULT = RunningOptions()
-FEWEST_RUNS = 20
 
 
 def simulate(
@@ -69,20 +67,23 @@ def simulate(
         require_minutes(runs, minutes or 0, "--runs and --minutes")
     if level is not None and state is None:
         raise InputFormatError(f"--level is {level}, but no state was asked for. Add --state NAME, or --state each.")
+    from ethomarkov.study.effort import scaled_options
+
     desk = open_study(study, running, out, "simulation")
     desk.study.model.body_basis()
-    lasting = _recorded_minutes(desk) if minutes is None else minutes
-    _check_minutes(desk, lasting)
-    options: dict[str, Any] = {"minutes": lasting, "run_unfolding": unfolding, "ring": ring}
+    if minutes is not None:
+        _check_minutes(desk, minutes)
+    options: dict[str, Any] = {"n_runs": runs, "minutes": minutes, "run_unfolding": unfolding, "ring": ring}
     if state is None:
         name, options = "runs", options | {"animal": animal}
     else:
         at = desk.study.finest if level is None else level
         name, options = "state_runs", options | {"level": at, "state": state}
-    n_runs = desk.affordable(name, MOST_RUNS, FEWEST_RUNS, **options) if runs is None else runs
+    options = scaled_options(desk.study, name, options)
+    n_runs, lasting = options["n_runs"], options["minutes"]
     require_minutes(n_runs, lasting, "--runs and --minutes")
     with desk.working() as (_, progress):
-        found: RunSet = desk.compute(name, n_runs=n_runs, **options)
+        found: RunSet = desk.compute(name, **options)
         shown = dict.fromkeys(("runs", "state_runs")) | {name: found.runs}
         desk.draw("simulate", displacement=found.measured, **shown)
         if movies:
@@ -95,14 +96,6 @@ def simulate(
     if runs is None or minutes is None:
         desk.say(f"{n_runs} runs of {lasting:.3g} min each; --runs and --minutes ask for more.")
     desk.close()
-
-
-def _recorded_minutes(desk: Desk) -> float:
-    """Give the median duration of the recordings."""
-    import numpy as np
-
-    postures = desk.study.postures
-    return float(np.median(np.diff(postures.segments.offsets))) / postures.sampling.rate / 60
 
 
 def _check_minutes(desk: Desk, minutes: float) -> None:

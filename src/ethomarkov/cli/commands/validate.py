@@ -10,14 +10,12 @@ from rich.table import Table
 from ethomarkov.cli.desk import open_study
 from ethomarkov.cli.options import RunningOptions, require_at_least, require_minutes
 from ethomarkov.cli.terminal import make_table
-from ethomarkov.study.defaults import ENTRY_WALKS, VALIDATION_RUNS
 
 if TYPE_CHECKING:
     from ethomarkov.validation.splits import CrossValidation
     from ethomarkov.validation.validate import Validation
 
 DEFAULT = RunningOptions()
-FEWEST_RUNS = 50
 """Fewer do not tell the 95 % of runs between which an animal should lie."""
 
 
@@ -47,15 +45,16 @@ def validate(
     require_at_least(repeats, 0, "--repeats")
     from ethomarkov.report.summary import study_warnings
     from ethomarkov.report.tables import validation_tables
+    from ethomarkov.study.effort import scaled_options
 
     desk = open_study(study, running, out, "validation")
     segments, rate = desk.study.postures.segments, desk.study.postures.sampling.rate
-    n_runs = desk.affordable("animal_runs", VALIDATION_RUNS, FEWEST_RUNS) if runs is None else runs
+    asked = {"n_runs": runs, "n_held_out": repeats, "n_repeats": repeats}
+    options = scaled_options(desk.study, "validation", asked)
+    n_runs = options["n_runs"]
     require_minutes(n_runs, segments.n_rows / segments.n_individuals / rate / 60, "--runs, as long as the recordings,")
     with desk.working():
-        found: Validation = desk.compute(
-            "validation", n_runs=n_runs, entry_walks=min(n_runs, ENTRY_WALKS), n_held_out=repeats, n_repeats=repeats
-        )
+        found: Validation = desk.compute("validation", **options)
         desk.write(validation_tables(found))
         desk.draw("validate", validation=found)
     desk.show(_table(found))
