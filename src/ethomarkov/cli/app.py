@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ethomarkov.cli.interrupt import answered
+from ethomarkov.cli.interrupt import answered, is_stopping
 
 if TYPE_CHECKING:
     from cyclopts import App, CycloptsError
@@ -128,6 +128,8 @@ def _obey(console: "Console") -> int:
         return _refuse(console, _mistake(error))
     except (EthomarkovError, OSError, MemoryError) as error:
         end_progress()
+        if is_stopping():
+            raise KeyboardInterrupt from error
         if isinstance(error, BrokenPipeError) and _is_unheard():
             return BROKEN_PIPE
         return _refuse(console, _sentence(error))

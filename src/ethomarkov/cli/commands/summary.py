@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
 
 from ethomarkov.cli.desk import Frame
 from ethomarkov.cli.next_step import next_step
+from ethomarkov.cli.progress import showing_progress
 from ethomarkov.cli.terminal import summary_table
 from ethomarkov.report.summary_file import read_summary
 from ethomarkov.study.files import find_study
@@ -26,10 +28,11 @@ def summary(study: Path, *, json_: Annotated[bool, Parameter(name="--json", nega
     home = find_study(study).parent
     figures = read_summary(home)
     if figures is None:
-        from ethomarkov.report.summary import key_figures
-        from ethomarkov.study import Study
+        with showing_progress(Console(stderr=True)):
+            from ethomarkov.report.summary import key_figures
+            from ethomarkov.study import Study
 
-        figures = key_figures(Study.load(study))
+            figures = key_figures(Study.load(study))
     if json_:
         print(json.dumps(figures, indent=2))
         return
