@@ -182,6 +182,7 @@ class TestStudy:
             study.plot.food_curve()
 
     def test_figure(self, study):
+        study.sequence_map(method="pca")  # else the figure makes a map by UMAP, which takes its time
         drawn = study.figure("4")
         assert isinstance(drawn, Drawn) and drawn.figure is not None
         assert drawn._repr_html_().startswith('<img src="data:image/png;base64,')
