@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # numpy is not needed before the work begins
 STARTING = "starting"
 SECONDS_BETWEEN_LINES = 2.0
 """Of plain progress, when the work has come to another stage."""
+FIRST_SIGN = 0.25
+"""Seconds after which the first line is printed, unless the command has answered by then."""
 LONGEST_SILENCE = 10.0
 """Seconds after which a line is printed though nothing is new."""
 
@@ -133,9 +135,10 @@ class Lines:
 
     def _run(self) -> None:
         # a thread of its own, because some work tells nothing for minutes
-        while not self._is_over.wait(SECONDS_BETWEEN_LINES / 4):
+        while not self._is_over.wait(FIRST_SIGN):
             now = time.monotonic()
-            if now - self._said_at >= (SECONDS_BETWEEN_LINES if self._what != self._said else LONGEST_SILENCE):
+            pause = SECONDS_BETWEEN_LINES if self._what != self._said else LONGEST_SILENCE
+            if not self._said or now - self._said_at >= pause:
                 self._said, self._said_at = self._what, now
                 share = f"{self._share:5.0%}" if self._share else ""
                 line = f"{now - self._began:6.0f} s  {self._what:<18} {share}".rstrip()
