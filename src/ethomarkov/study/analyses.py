@@ -71,6 +71,8 @@ from ethomarkov.validation.validate import (
 if TYPE_CHECKING:
     import pandas as pd
 
+FRAME_RATE = 16.0
+"""About, for estimates of time; a recording's own rate matters little for these."""
 SLOWEST_TIMES = 4.0
 """Longest lag at which relaxation times are measured, in units of the slowest relaxation time."""
 
@@ -78,7 +80,7 @@ SLOWEST_TIMES = 4.0
 # --- choice and timescales -------------------------------------------------------------------------------------------
 
 
-@stage(role="analysis", seconds=lambda size: (2.0 + 3e-4 * size.n_frames) / min(size.threads, 8))
+@stage(role="analysis", seconds=lambda size: (8.0 + 1.1e-4 * size.n_frames) / min(size.threads, 8))
 def free_choice(postures: Series, *, seed: int, threads: int, progress: Progress | None) -> ModelChoice:
     """Choose sequence length, number of microstates and lag from the data alone, whatever the study uses.
 
@@ -90,7 +92,11 @@ def free_choice(postures: Series, *, seed: int, threads: int, progress: Progress
     return choose_model(postures, seed=seed, threads=threads, progress=progress)
 
 
-@stage(role="analysis", seconds=lambda size: 9e-4 * size.n_frames / size.threads)
+def _entropy_seconds(size: Size) -> float:
+    return (9e-4 if size.settings["entropy_grid"] == "full" else 1e-4) * size.n_frames / size.threads
+
+
+@stage(role="analysis", seconds=_entropy_seconds)
 def entropy_scan(
     postures: Series,
     *,
@@ -143,7 +149,7 @@ class Timescales(Result):
 
 def _shuffle_seconds(size: Size) -> float:
     chains = int(size.settings["n_lags"]) * size.n_animals + int(size.settings["n_shuffles"])
-    return 2e-4 * chains * int(size.settings["n_states"]) / size.threads
+    return 3e-5 * chains * int(size.settings["n_states"]) / size.threads
 
 
 @stage(role="analysis", seconds=_shuffle_seconds)
@@ -180,7 +186,7 @@ def relaxation_times(
 
 
 def _map_seconds(size: Size) -> float:
-    return 6e-4 * size.n_frames if size.settings.get("method") == "umap" else 2e-6 * size.n_frames
+    return 12.0 + 8e-5 * size.n_frames if size.settings["method"] == "umap" else 0.2 + 2e-6 * size.n_frames
 
 
 @stage(role="analysis", seconds=_map_seconds)
@@ -211,7 +217,7 @@ def sequence_map(
 # --- states ----------------------------------------------------------------------------------------------------------
 
 
-@stage(role="analysis", seconds=lambda size: 2e-5 * size.n_frames)
+@stage(role="analysis", seconds=lambda size: 0.1 + 1e-6 * size.n_frames)
 def kinetics(model: BehaviourModel, *, level: int = MACRO) -> Kinetics:
     """Measure dwell times, transition rates and jumps of the states of a level.
 
@@ -256,7 +262,7 @@ class DwellLaws(Result):
         )
 
 
-@stage(role="analysis", seconds=lambda size: 1e-5 * size.n_frames)
+@stage(role="analysis", seconds=lambda size: 1.0 + 4.5e-5 * size.n_frames)
 def dwell_law(macro_model: BehaviourModel, *, seed: int) -> DwellLaws:
     """Compare laws of the dwell times of the two macrostates on held-out dwells.
 
@@ -268,7 +274,7 @@ def dwell_law(macro_model: BehaviourModel, *, seed: int) -> DwellLaws:
     return DwellLaws(laws=dwell_laws(state_kinetics(macro_model, MACRO), seed))
 
 
-@stage(role="analysis", seconds=lambda size: 1e-5 * size.n_frames)
+@stage(role="analysis", seconds=lambda size: 0.1 + 1e-6 * size.n_frames)
 def published_dwell_law(
     macro_model: BehaviourModel, *, shortest_dwell: float = 0.75, n_dwell_resamples: int = 50, seed: int
 ) -> ExponentialSum:
@@ -287,7 +293,7 @@ def published_dwell_law(
     return paper_biexponential(dwells, shortest=shortest_dwell, n_resamples=n_dwell_resamples, rng=seed)
 
 
-@stage(role="analysis", seconds=lambda size: 1e-5 * size.n_frames)
+@stage(role="analysis", seconds=lambda size: 1.5e-6 * size.n_frames)
 def smoothed_states(model: BehaviourModel, *, level: int) -> SmoothStates:
     """Smooth the states of every frame in time by a hidden Markov model; for labels, not for rates.
 
@@ -299,7 +305,7 @@ def smoothed_states(model: BehaviourModel, *, level: int) -> SmoothStates:
     return smooth_states(model.symbols, model.tree.states_at(level), model.chain.lag)
 
 
-@stage(role="analysis", seconds=lambda size: 1.2e-5 * size.n_frames * int(size.settings["n_seeds"]))
+@stage(role="analysis", seconds=lambda size: 3.3e-5 * size.n_frames * int(size.settings["n_seeds"]))
 def seed_stability(
     model: BehaviourModel,
     *,
@@ -335,8 +341,14 @@ def seed_stability(
 
 
 def _run_seconds(size: Size) -> float:
-    frames = size.settings["minutes"] * 60 * 16 * size.n_animals
-    return float(1e-6 * frames * size.settings["n_runs"] / size.threads)
+    """Estimate the time of runs of every animal or state, or of one of them."""
+    known = size.settings
+    if "level" in known:  # of states
+        n_kinds = known["level"] if known["state"] == "each" else 1
+    else:
+        n_kinds = size.n_animals if known["animal"] == "each" else 1
+    frames = known["minutes"] * 60 * FRAME_RATE * n_kinds
+    return float(5.5e-7 * frames * known["n_runs"] / size.threads)
 
 
 @stage(role="analysis", seconds=_run_seconds)
@@ -413,7 +425,7 @@ def state_runs(
     return run_states(model, level, state, how, start=start, threads=threads, progress=progress)
 
 
-@stage(role="analysis", seconds=lambda size: 3e-5 * size.n_frames)
+@stage(role="analysis", seconds=lambda size: 0.1 + 2e-6 * size.n_frames)
 def reconstruction(
     macro_model: BehaviourModel,
     *,
@@ -440,7 +452,13 @@ def reconstruction(
     return reconstruct_paths(macro_model, settings, rng=seed, threads=threads)
 
 
-@stage(role="analysis", seconds=lambda size: 5e-6 * 7 * 1600 * size.settings["n_runs"] / size.threads)
+def _foraging_seconds(size: Size) -> float:
+    known = size.settings
+    frames = known["level"] * known["n_runs"] * known["seconds"] * FRAME_RATE
+    return float(1.8e-6 * frames / size.threads)
+
+
+@stage(role="analysis", seconds=_foraging_seconds)
 def foraging(
     model: BehaviourModel,
     *,
@@ -478,7 +496,7 @@ def foraging(
 # --- validation ------------------------------------------------------------------------------------------------------
 
 
-@stage(role="analysis", seconds=lambda size: 1e-6 * size.n_frames * size.settings["n_runs"] / size.threads)
+@stage(role="analysis", seconds=lambda size: 5.5e-7 * size.n_frames * size.settings["n_runs"] / size.threads)
 def animal_runs(
     macro_model: BehaviourModel, *, n_runs: int = VALIDATION_RUNS, seed: int, threads: int, progress: Progress | None
 ) -> AnimalRunSet:
@@ -494,7 +512,7 @@ def animal_runs(
     return observe_animals(macro_model, n_runs, seed=seed, threads=threads, progress=progress)
 
 
-@stage(role="analysis", seconds=lambda size: (5.0 + 2e-5 * size.n_frames) * size.n_animals / size.threads)
+@stage(role="analysis", seconds=lambda size: (1.0 + 4e-5 * size.n_frames) / size.threads)
 def predictions(
     macro_model: BehaviourModel,
     *,
@@ -520,7 +538,7 @@ def predictions(
     )
 
 
-@stage(role="analysis", seconds=lambda size: 4e-5 * size.n_frames * size.settings["n_held_out"] / size.threads)
+@stage(role="analysis", seconds=lambda size: 8e-6 * size.n_frames * size.settings["n_held_out"] / size.threads)
 def held_out_splits(
     macro_model: BehaviourModel,
     *,
@@ -548,7 +566,7 @@ def held_out_splits(
     )
 
 
-@stage(role="analysis", seconds=lambda size: 1.5e-5 * size.n_frames * size.settings["n_repeats"] / size.threads)
+@stage(role="analysis", seconds=lambda size: 9e-6 * size.n_frames * size.settings["n_repeats"] / size.threads)
 def published_splits(
     macro_model: BehaviourModel,
     *,

@@ -121,7 +121,7 @@ def postures(
 def _choice_seconds(size: Size) -> float:
     if size.settings["is_complete"]:
         return 0.0
-    return (2.0 + 3e-4 * size.n_frames) / min(size.threads, 8)
+    return (8.0 + 1.1e-4 * size.n_frames) / min(size.threads, 8)
 
 
 @stage(role="first", seconds=_choice_seconds)
@@ -141,7 +141,7 @@ def choice(
 
 
 def _scan_seconds(size: Size) -> float:
-    return 2.5e-4 * size.n_frames / min(size.threads, size.n_animals) if size.settings["scan"] else 0.0
+    return 1e-4 * size.n_frames / min(size.threads, size.n_animals) if size.settings["scan"] else 0.0
 
 
 @stage(seconds=_scan_seconds)
@@ -229,7 +229,7 @@ def ledger(read_ledger: Ledger, postures: Series, symbols: Symbols, chain: Marko
 
 def _timescale_seconds(size: Size) -> float:
     chains = N_LAGS * size.n_animals + 10
-    return 2e-4 * chains * int(size.settings["n_states"]) / size.threads + 1e-6 * size.n_frames
+    return 2.5e-5 * chains * int(size.settings["n_states"]) / size.threads + 1e-6 * size.n_frames
 
 
 @stage(seconds=_timescale_seconds)
@@ -262,7 +262,7 @@ def growth_settings(
 
 def _state_seconds(size: Size) -> float:
     trees = size.n_animals + int(size.settings["n_resamples"])
-    return 1e-3 * int(size.settings["n_states"]) * trees + 2e-5 * size.n_frames
+    return 2.5e-4 * int(size.settings["n_states"]) * trees + 1e-5 * size.n_frames
 
 
 @stage(seconds=_state_seconds)
@@ -321,7 +321,7 @@ def _simulated_frames(size: Size) -> float:
 def _trial_seconds(size: Size) -> float:
     known = size.settings
     is_set = known["simulation_lag"] or known["simulation_passage"] or known["unfolding"] == "paper"
-    return 0.0 if is_set else (5.0 + 2e-5 * size.n_frames) / min(size.threads, 8)
+    return 0.0 if is_set else (1.5 + 1.5e-5 * size.n_frames) / min(size.threads, 8)
 
 
 @stage(seconds=_trial_seconds)
