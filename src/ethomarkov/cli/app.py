@@ -166,9 +166,8 @@ def make_app() -> "App":
         for place, (name, text) in enumerate(commands.items()):
             where = f"ethomarkov.cli.commands.{name}:{name}"
             app.command(where, name=name, help=text, group=group, sort_key=place, help_epilogue="")
-    app.register_install_completion_command(
-        help="Let the shell complete commands and options (bash, zsh, fish).", group=own
-    )
+    text = "Let the shell complete commands and options (bash, zsh, fish)."
+    app.command("ethomarkov.cli.commands.completion:completion", name="--install-completion", help=text, group=own)
     return app
 
 

@@ -98,7 +98,7 @@ def find_paper_data(directory: Path) -> PaperData:
     )
     if not found.sentence:
         raise InputFormatError(
-            f"{directory}: holds nothing of the paper. Fetch its data with `ethomarkov data fetch costa2024 --into "
+            f"{directory}: holds nothing of the paper. Fetch its data with `ethomarkov data fetch costa2024 --out "
             f"{directory}`, or leave --data out to use synthetic worms."
         )
     if found.recording is not None and found.basis is None:
