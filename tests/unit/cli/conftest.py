@@ -59,7 +59,8 @@ def call(*arguments: object) -> Outcome:
         patch.setattr(sys, "argv", ["ethomarkov", *map(str, arguments)])
         patch.setenv("COLUMNS", os.environ.get("COLUMNS", "1000"))
         patch.setenv("PYTHONSAFEPATH", "1")  # as `main` does; given back afterwards
-        patch.setattr("ethomarkov.cli.progress.SECONDS_BETWEEN_LINES", 1e6)  # else the machine decides what is said
+        for pause in ("SECONDS_BETWEEN_LINES", "FIRST_SIGN"):  # else the machine decides what is said
+            patch.setattr(f"ethomarkov.cli.progress.{pause}", 1e6)
         patch.setattr("ethomarkov.cli.desk.WORTH_TELLING", 1e6)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:

@@ -40,7 +40,7 @@ def test_choose_writes_what_it_compared_and_says_why(cli, files, tmp_path):
     # `run` into the same directory, which is what it says comes next, takes the choice from there
     code, plan, err = cli("run", files["nc"], "--out", tmp_path, "--dry-run")
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in plan.splitlines() if " kept " in line] == ["survey", "postures", "choice"]
+    assert [line.split()[0] for line in plan.splitlines() if " cached " in line] == ["survey", "postures", "choice"]
 
 
 def test_choose_on_a_study_adds_timescales(cli, study, tmp_path):

@@ -186,7 +186,7 @@ class TestStudy:
         drawn = study.figure("4")
         assert isinstance(drawn, Drawn) and drawn.figure is not None
         assert drawn._repr_html_().startswith('<img src="data:image/png;base64,')
-        assert study.figure(4).caption == drawn.caption
+        assert study.figure(1).caption == study.figure("1").caption
 
     def test_simulate(self, study):
         runs = study.model.simulate(duration=60, n_runs=2, rng=1)
