@@ -339,7 +339,9 @@ def _least_squares(durations: FloatArray, start: tuple[float, ...]) -> FloatArra
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OptimizeWarning)  # about a covariance that nobody asks for
-            a, b, c, d = curve_fit(_two_exponentials, times, share, start, bounds=bounds)[0]
+            a, b, c, d = curve_fit(_two_exponentials, times, share, start, bounds=bounds, jac=_two_exponentials_slope)[
+                0
+            ]
     except RuntimeError:
         return np.full(4, np.nan)
     return np.array([d, b, c, a] if d > b else [b, d, a, c])
@@ -347,6 +349,12 @@ def _least_squares(durations: FloatArray, start: tuple[float, ...]) -> FloatArra
 
 def _two_exponentials(t: FloatArray, a: float, b: float, c: float, d: float) -> FloatArray:
     return np.asarray(a * np.exp(-t / b) + c * np.exp(-t / d))
+
+
+def _two_exponentials_slope(t: FloatArray, a: float, b: float, c: float, d: float) -> FloatArray:
+    """Give the derivatives of the two exponentials by their parameters."""
+    first, second = np.exp(-t / b), np.exp(-t / d)
+    return np.stack([first, a * first * t / b**2, second, c * second * t / d**2], axis=1)
 
 
 def _joint(parameters: FloatArray, n_times: int) -> FloatArray:
