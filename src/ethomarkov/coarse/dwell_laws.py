@@ -344,6 +344,7 @@ def _least_squares(durations: FloatArray, start: tuple[float, ...]) -> FloatArra
             ]
     except RuntimeError:
         return np.full(4, np.nan)
+    a, b, c, d = fitted
     return np.array([d, b, c, a] if d > b else [b, d, a, c])
 
 
@@ -351,7 +352,7 @@ def _two_exponentials(t: FloatArray, a: float, b: float, c: float, d: float) -> 
     return np.asarray(a * np.exp(-t / b) + c * np.exp(-t / d))
 
 
-def _two_exponentials_slope(t: FloatArray, a: float, b: float, c: float, d: float) -> FloatArray:
+def _slopes(t: FloatArray, a: float, b: float, c: float, d: float) -> FloatArray:
     """Give the derivatives of the two exponentials by their parameters."""
     first, second = np.exp(-t / b), np.exp(-t / d)
     return np.stack([first, a * first * t / b**2, second, c * second * t / d**2], axis=1)
