@@ -130,19 +130,10 @@ def _obey(console: "Console") -> int:
         end_progress()
         if is_stopping():
             raise KeyboardInterrupt from error
-        if isinstance(error, BrokenPipeError) and _is_unheard():
+        if isinstance(error, BrokenPipeError) and not sys.stdout.isatty():  # nobody reads on, as behind ``| head``
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         return _refuse(console, _sentence(error))
-
-
-def _is_unheard() -> bool:
-    """Tell whether nobody reads what is printed any more, as behind ``| head``; nothing is printed from then on."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
 
 
 def make_app() -> "App":

@@ -6,17 +6,19 @@ import sys
 import pytest
 
 from ethomarkov import __version__
-from ethomarkov.cli.app import COMMANDS
+from ethomarkov.cli.app import COMMANDS, GROUPS
 
 HEAVY = ("numpy", "scipy", "sklearn", "xarray", "matplotlib", "numba", "pydantic", "h5py")
 
 
-def test_help_lists_every_command(cli):
+def test_help_lists_every_command_in_the_order_of_work(cli):
     code, out, err = cli("--help")
     assert code == 0
     assert err == ""
-    for command in COMMANDS:
-        assert command in out
+    words = [line.strip("│ ").split(" ")[0] for line in out.splitlines() if line.startswith("│")]
+    assert [word for word in words if word in COMMANDS] == list(COMMANDS)
+    headings = [line.strip("╭─╮ ") for line in out.splitlines() if line.startswith("╭")]
+    assert headings[:-1] == list(GROUPS)
 
 
 def test_no_arguments_show_the_help(cli):
@@ -45,20 +47,46 @@ def test_help_of_run_explains_the_options_of_the_issue(cli):
         assert option in out
 
 
-def test_help_needs_no_scientific_package():
+def loaded_by(*commands: tuple[str, ...]) -> list[str]:
+    """Run commands in a new process, and list the heavy packages that it has imported."""
     script = (
         "import sys\n"
         "from ethomarkov.cli.app import main\n"
-        "sys.argv = ['ethomarkov', '--help']\n"
-        "try:\n"
-        "    main()\n"
-        "except SystemExit as stop:\n"
-        "    assert not stop.code, stop.code\n"
-        f"print('LOADED', [name for name in {HEAVY!r} if name in sys.modules])\n"
+        f"for words in {commands!r}:\n"
+        "    sys.argv = ['ethomarkov', *words]\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as stop:\n"
+        "        assert not stop.code, stop.code\n"
+        f"print('LOADED', *(name for name in {HEAVY!r} if name in sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
-    assert "Usage" in done.stdout
-    assert done.stdout.splitlines()[-1] == "LOADED []"
+    return done.stdout.splitlines()[-1].split()[1:]
+
+
+def test_help_needs_no_scientific_package():
+    assert loaded_by(("--help",)) == []
+
+
+def test_help_of_commands_needs_none_either():
+    """Only settings are read, for the options that come from them."""
+    assert loaded_by(*((command, "--help") for command in COMMANDS)) == ["pydantic"]
+
+
+def test_answers_that_need_no_scientific_package(finished_study):
+    summary = ("summary", str(finished_study.directory))
+    assert loaded_by(summary, (*summary, "--json"), ("data", "explain")) == []
+
+
+def test_a_reader_that_goes_away_is_no_error(finished_study):
+    """As behind ``| head -1``; what is printed must be more than a pipe holds."""
+    arguments = ["summary", str(finished_study.directory), "--json"]
+    script = f"import sys; sys.argv = ['ethomarkov', *{arguments!r}]; from ethomarkov.cli.app import main; main()"
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", script], **pipes) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=60) == 141
 
 
 def test_modules_beside_the_data_are_not_imported(tmp_path):

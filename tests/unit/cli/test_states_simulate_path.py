@@ -356,6 +356,19 @@ def test_simulated_animals(cli, study, tmp_path, quick):
     np.testing.assert_array_equal(again.path.centroid, one.path.centroid)
 
 
+def test_how_much_is_simulated_follows_the_data(cli, study, quick, monkeypatch):
+    """Runs last as long as the recordings, and are as few as needed where they would take long."""
+    monkeypatch.setattr("ethomarkov.study.effort.CORE_SECONDS", 1e-6)
+    code, out, err = cli("simulate", study.directory, "--threads", 1)
+    assert (code, err) == (0, "")
+    assert "20 runs of 2 min each; --runs and --minutes ask for more." in out
+    found = Study.load(study.directory).held("runs")
+    assert {len(one.speed) for one in found.runs} == {20}
+    _, out, _ = cli("simulate", study.directory, "--runs", 3, "--minutes", 1, "--threads", 1)
+    assert "ask for more" not in out
+    assert {len(one.speed) for one in Study.load(study.directory).held("runs").runs} == {3}
+
+
 def test_simulated_states_stay_in_their_state(cli, study, tmp_path, quick):
     code, out, err = cli("simulate", study.directory, *SHORT, "--state", "each", "--level", "2", "--out", tmp_path)
     assert (code, err) == (0, "")

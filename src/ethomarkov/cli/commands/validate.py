@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ethomarkov.validation.validate import Validation
 
 DEFAULT = RunningOptions()
-"""Fewer do not tell the 95 % of runs between which an animal should lie."""
 
 
 def validate(
