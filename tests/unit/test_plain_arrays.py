@@ -271,7 +271,7 @@ class TestChain:
     def test_the_model_of_deeptime(self):
         deeptime = pytest.importorskip("deeptime.markov.msm")
         rng = np.random.default_rng(5)
-        labels = [np.abs(np.cumsum(rng.integers(-1, 2, n)) % 12 - 6) for n in (3000, 2000)]  # to and fro, no cycle
+        labels = [np.abs(np.cumsum(rng.integers(-1, 2, n)) % 12 - 6) for n in (3000, 2000)]  # back and forth, no cycle
         chain = em.MarkovChain.from_symbols(labels, lag=0.25, rate=16.0)
         model = chain.to_deeptime()
         theirs = deeptime.MaximumLikelihoodMSM(reversible=False, lagtime=4).fit_fetch(labels)

@@ -93,6 +93,8 @@ def _run(arguments: Sequence[str]) -> int:
     from rich.console import Console
 
     console = Console(stderr=True)
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     if arguments and arguments[0] in RENAMED:
         new = RENAMED[arguments[0]]
         see = f"see `ethomarkov {new.split()[0]} --help`"
@@ -104,10 +106,10 @@ def _run(arguments: Sequence[str]) -> int:
         start_early()  # it gets ready while this process imports what the command needs
     is_shown = is_asked and not AT_ONCE.intersection(arguments[:2]) and "--quiet" not in arguments
     with _progress(console, is_shown):
-        return _obey(console)
+        return _obey(console, arguments)
 
 
-def _obey(console: "Console") -> int:
+def _obey(console: "Console", arguments: Sequence[str]) -> int:
     """Do what the command line says."""
     from cyclopts import CycloptsError
 
@@ -117,9 +119,9 @@ def _obey(console: "Console") -> int:
 
     try:
         app = make_app()
-        if sys.argv[1:] and sys.argv[1] in COMMANDS:
-            app[sys.argv[1]].help = None  # its own page tells more than the line in the list
-        command, bound, _ = app.parse_args(exit_on_error=False, print_error=False)
+        if arguments and arguments[0] in COMMANDS:
+            app[arguments[0]].help = None  # its own page tells more than the line in the list
+        command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
         check_arguments(bound.arguments)
         with _notes_on(console):
             return _code(command(*bound.args, **bound.kwargs))

@@ -339,9 +339,7 @@ def _least_squares(durations: FloatArray, start: tuple[float, ...]) -> FloatArra
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OptimizeWarning)  # about a covariance that nobody asks for
-            a, b, c, d = curve_fit(_two_exponentials, times, share, start, bounds=bounds, jac=_two_exponentials_slope)[
-                0
-            ]
+            fitted = curve_fit(_two_exponentials, times, share, start, bounds=bounds, jac=_slopes)[0]
     except RuntimeError:
         return np.full(4, np.nan)
     a, b, c, d = fitted

@@ -22,4 +22,9 @@ def find_study(place: Path) -> Path:
     file = place / STUDY_FILE if place.is_dir() else place
     if not file.exists():
         raise InputFormatError(f"{file}: no study there. Make one with `ethomarkov run FILES --out DIRECTORY`.")
+    if file.suffix != Path(STUDY_FILE).suffix:
+        raise InputFormatError(
+            f"{file}: is no study, which is a directory or ends in .nc. If it is a recording, make a study of it: "
+            f"`ethomarkov run {file} --out DIRECTORY`."
+        )
     return file

@@ -54,8 +54,6 @@ def call(*arguments: object) -> Outcome:
     out, err = io.StringIO(), io.StringIO()
     code = 0
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        # cyclopts warns in tests about programs that read sys.argv, which this one is meant to
-        warnings.filterwarnings("ignore", "Cyclopts application invoked without tokens")
         patch.setattr(sys, "argv", ["ethomarkov", *map(str, arguments)])
         patch.setenv("COLUMNS", os.environ.get("COLUMNS", "1000"))
         patch.setenv("PYTHONSAFEPATH", "1")  # as `main` does; given back afterwards

@@ -214,9 +214,7 @@ def test_csv_npz_and_netcdf_give_the_same_model(cli, no_pictures, files, tmp_pat
         assert cli("run", files[ending], "--out", tmp_path / ending, *BRIEF, "--quiet")[0] == 0
         found[ending] = variables(tmp_path / ending)
     for ending in ("npz", "csv"):
-        np.testing.assert_array_equal(
-            found[ending]["/microstate"], found["nc"]["/microstate"]
-        )
+        np.testing.assert_array_equal(found[ending]["/microstate"], found["nc"]["/microstate"])
         centroids = (found[name]["/postures/measured/centroid"] for name in (ending, "nc"))
         np.testing.assert_allclose(*centroids, rtol=1e-6)
 

@@ -125,7 +125,8 @@ def test_no_holes_at_ten_widths_per_frame(angle, cells_per_width):
     body = straight(line(TILT, step, n), angle)
     slow = straight(line(TILT, step / 40, 40 * (n - 1) + 1), angle)
     rule = SweepSettings(cells_per_width=cells_per_width)
-    found, expected = ({tuple(cell) for cell in footprints(*one, settings=rule)[0].cells.tolist()} for one in (body, slow))
+    prints = (footprints(*one, settings=rule)[0] for one in (body, slow))
+    found, expected = ({tuple(cell) for cell in one.cells.tolist()} for one in prints)
     assert len(expected - found) <= 0.01 * len(expected)
     # what is missing lies on the outline: with all neighbours covered it would be a hole
     around = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
@@ -237,9 +238,8 @@ def test_units_of_the_path_do_not_matter():
         length_unit="mm",
     )
     share = measure_coverage(postures, path, basis=basis).share
-    assert measure_coverage(postures, large, basis=basis, settings=SweepSettings(body_length=1.2)).share == pytest.approx(
-        share, rel=0.01
-    )
+    larger = measure_coverage(postures, large, basis=basis, settings=SweepSettings(body_length=1.2)).share
+    assert larger == pytest.approx(share, rel=0.01)
 
 
 def test_every_run_is_a_row():
