@@ -24,7 +24,7 @@ def find_study(place: Path) -> Path:
         raise InputFormatError(f"{file}: no study there. Make one with `ethomarkov run FILES --out DIRECTORY`.")
     if file.suffix != Path(STUDY_FILE).suffix:
         raise InputFormatError(
-            f"{file}: is no study, which is a directory or ends in .nc. If it is a recording, make a study of it: "
+            f"{file}: is not a study, which is a directory or ends in .nc. If it is a recording, make a study of it: "
             f"`ethomarkov run {file} --out DIRECTORY`."
         )
     return file
