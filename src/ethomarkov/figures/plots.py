@@ -370,7 +370,8 @@ def _bouts(axes: Axes, bouts: Bouts) -> None:
         axes.barh(bouts.individual[here], bouts.duration[here], 0.8, bouts.start[here], color=colour, lw=0, label=name)
     axes.set_yticks(range(len(bouts.individuals)), bouts.individuals)
     axes.set(xlabel="time (s)")
-    axes.legend(fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
+    if bouts.names:
+        axes.legend(fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
 
 
 @_draws(Application)

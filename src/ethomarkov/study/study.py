@@ -53,7 +53,7 @@ from ethomarkov.study.circulation import Circulation
 from ethomarkov.study.circulation import circulation as net_transitions
 from ethomarkov.study.counts import AnimalTable
 from ethomarkov.study.files import find_study
-from ethomarkov.study.frames import frame_dataset, frame_table, overview, study_bouts
+from ethomarkov.study.frames import frame_dataset, frame_table, overview, study_bouts, to_movement
 from ethomarkov.study.graph import Graph, PlannedStage
 from ethomarkov.study.provenance import PROVENANCE_FILE, read_inputs, write_provenance
 from ethomarkov.study.renaming import renamed
@@ -232,6 +232,26 @@ class Study:
     def to_xarray(self) -> "xr.Dataset":
         """Give the study frame by frame as a dataset of xarray, as the root of ``study.nc`` holds it."""
         return frame_dataset(self)
+
+    def to_pynapple(self, level: int | None = None) -> dict[str, Any]:
+        """Give the bouts of every animal as intervals of pynapple, by name, with the state of each.
+
+        Parameters
+        ----------
+        level
+            Number of states; that of the finest level by default.
+        """
+        return study_bouts(self, level).to_pynapple()
+
+    def to_movement(self, level: int | None = None) -> "xr.Dataset":
+        """Give measured centroids and states as a dataset of poses of movement.
+
+        Parameters
+        ----------
+        level
+            Number of states; that of the finest level by default.
+        """
+        return to_movement(self, level)
 
     # --- analyses -----------------------------------------------------------------------------------------------------
 

@@ -195,6 +195,16 @@ class TestStudy:
     def test_to_xarray(self, study):
         assert isinstance(study.to_xarray(), xr.Dataset)
 
+    def test_intervals_of_pynapple(self, study):
+        pytest.importorskip("pynapple")
+        intervals = study.to_pynapple(level=2)
+        assert set(intervals) == set(study.individuals)
+        assert set(intervals[study.individuals[0]]["state"]) <= set(study.names(2))
+
+    def test_dataset_of_movement(self, study):
+        pytest.importorskip("movement")
+        assert study.to_movement(level=2).sizes["individuals"] == 2
+
     def test_report(self, study, tmp_path):
         page = study.report(tmp_path)
         assert page == tmp_path / "report.html" and page.read_text(encoding="utf-8").lower().startswith(
