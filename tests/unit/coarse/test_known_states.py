@@ -259,6 +259,7 @@ class TestWorms:
         assert balanced_accuracy_score(truth, states.labels[valid] == 1) >= 0.9
         assert np.mean(states.labels[valid] == 1) == pytest.approx(truth.mean(), abs=0.05)
 
+    @pytest.mark.seeds
     def test_rates_of_two_lags(self):
         """Pooled worms leave at the mean of their rates. At a single short lag flicker still adds to them.
 

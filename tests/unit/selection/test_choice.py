@@ -45,13 +45,14 @@ def test_a_single_frame_is_no_average():
 
 
 @pytest.mark.slow
+@pytest.mark.seeds
 @pytest.mark.parametrize(("name", "least", "most"), [("AR(1)", 1, 2), ("AR(2)", 2, 4), ("overdamped", 1, 1)])
 def test_sequences_are_as_long_as_the_system_asks(name, least, most):
     found = [choose(name, seed).n_delays for seed in SEEDS]
     assert sum(least <= n <= most for n in found) >= 9, found
 
 
-@pytest.mark.slow
+@pytest.mark.seeds
 def test_worms_are_given_the_same_seconds_at_any_rate():
     series = make_system("worms", 6, 200.0, 3).series
     offsets = series.segments.offsets
@@ -61,6 +62,7 @@ def test_worms_are_given_the_same_seconds_at_any_rate():
     assert 0.5 <= min(seconds) <= max(seconds) <= 1.5
 
 
+@pytest.mark.seeds
 def test_noise_has_no_slow_mode():
     found = [choose("white noise", seed) for seed in SEEDS]
     assert not any(choice.is_slow for choice in found)
@@ -69,7 +71,7 @@ def test_noise_has_no_slow_mode():
     assert any("No slow mode" in warning for warning in found[0].warnings)
 
 
-@pytest.mark.slow
+@pytest.mark.seeds
 def test_microstates_grow_with_the_recording():
     small, large = ([choose("rare", seed, duration=seconds).n_states for seed in range(4)] for seconds in (40.0, 300.0))
     assert np.mean(large) > 2 * np.mean(small)
