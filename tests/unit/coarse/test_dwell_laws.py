@@ -147,7 +147,7 @@ def test_known_laws_are_recovered(kind):
     np.testing.assert_allclose(fit.parameters, TRUE_PARAMETERS[kind], rtol=0.08)
 
 
-@pytest.mark.slow
+@pytest.mark.seeds
 @pytest.mark.parametrize("kind", TRUE_PARAMETERS)
 def test_the_generating_law_is_chosen(kind):
     rng = np.random.default_rng(8)

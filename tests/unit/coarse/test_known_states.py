@@ -124,7 +124,7 @@ class TestDoubleWell:
         assert 1.03 < longer < 1.2
         np.testing.assert_allclose(two.rates[hops], counted * longer, rtol=0.15)
 
-    @pytest.mark.slow
+    @pytest.mark.seeds
     def test_intervals_of_two_lags_cover(self):
         """Of 20 rates from ten recordings at least 17 intervals of 95 % hold the truth, at one lag far fewer."""
         true, covered = 1 / (2 * self.exact_relaxation(0.2)), {"two lags": 0, "one lag": 0}

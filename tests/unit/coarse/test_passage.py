@@ -292,7 +292,7 @@ class TestHoppingRates:
         assert (found.rates[1, 0], found.low[1, 0]) == (0, 0)
         assert found.high[1, 0] == pytest.approx(-np.log(0.05) / 4)
 
-    @pytest.mark.slow
+    @pytest.mark.seeds
     @pytest.mark.parametrize("method", ["one lag", "two lags"])
     @pytest.mark.parametrize("n_walks", [pytest.param(20, id="animals"), pytest.param(1, id="blocks")])
     def test_intervals_cover_the_truth(self, n_walks, method):

@@ -213,7 +213,7 @@ def test_wrong_input_is_told():
         smooth_states(symbols, group, 0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.seeds
 def test_runs_and_pirouettes_are_labelled_better():
     gained = []
     for seed in range(20, 26):

@@ -110,7 +110,7 @@ def test_a_study_without_a_body_is_refused(model):
         forage_states(dataclasses.replace(model, basis=None), 2, RULE)
 
 
-@pytest.mark.slow
+@pytest.mark.seeds
 def test_fast_states_find_food_far_away_and_slow_ones_near_the_start():
     """The truth says how fast the body wave is in each of the states that were found."""
     worms = simulate_worms(4, 900.0, model=WormModel(missing=0.0), seed=4)

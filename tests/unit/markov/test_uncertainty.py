@@ -95,7 +95,7 @@ class TestInterval:
         assert found.low == pytest.approx(low, rel=0.08)
         assert found.high == pytest.approx(high, rel=0.08)
 
-    @pytest.mark.slow
+    @pytest.mark.seeds
     def test_covers_the_truth_as_often_as_it_says(self):
         """Of a hundred chains 95 on average; fewer than 88 happen once in five hundred times."""
         truth = -1 / np.log(0.7)

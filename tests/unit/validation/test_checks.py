@@ -96,7 +96,7 @@ def differing(found):
 # --- who passes ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.seeds
 def test_runs_of_the_model_lie_within_its_runs(one, judge):
     """Of twelve runs taken as data, about 95 % of the statistics lie within 95 % of other runs."""
     runs = next(one.animal(0).behave(300.0, 12, rng=99))
